@@ -52,7 +52,7 @@ test("a tool that changes is hidden and refused, until its manifest is submitted
     const { session, token } = await api.consent("bills");
     const headers = { authorization: `Bearer ${token}`, "x-svc-session": session };
     return Promise.all(
-      Object.values(connections).map((connect) => connect(`${enforcementPoint.url}/bank`, { ...headers })),
+      Object.values(connections).map((connect) => connect({ url: `${enforcementPoint.url}/bank` }, { ...headers })),
     );
   };
   const before = await open();

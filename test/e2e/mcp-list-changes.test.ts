@@ -17,8 +17,8 @@ beforeAll(async () => {
     offered.tools.map((tool) => ({ ref: `mcp:${server}/${tool}`, data_classes: ["docs"] })),
   );
   stand = await openStand({ scopes: { work: { hop_budget: 2, tools } }, upstreams: () => [] });
-  const upstreams = Object.entries(servers).map(([name, { url }]) => ({
-    ...{ name, url, protocol: "mcp", data_class: "docs", filter_tool_lists: true },
+  const upstreams = Object.entries(servers).map(([name, { at }]) => ({
+    ...{ name, ...at, protocol: "mcp", data_class: "docs", filter_tool_lists: true },
   }));
   pep = await startHurried(stand, { redecideMs: 200, otel: receiver.env, upstreams });
 });
@@ -36,7 +36,7 @@ describe("a client that listens learns that what it may call changed, although t
   ])("%s", async (_name, server, connect) => {
     const { session, token } = await stand.api.consent("work");
     const headers = { authorization: `Bearer ${token}`, "x-svc-session": session };
-    const client = await connect(`${pep.url}/${server}`, headers);
+    const client = await connect({ url: `${pep.url}/${server}` }, headers);
     const names = async () => (await client.listTools()).tools.map(({ name }) => name).sort();
     await client.listen();
     expect(await names()).toEqual(offered.tools);

@@ -1,11 +1,15 @@
 import { Client as SecondClient, StreamableHTTPClientTransport as SecondTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport as SecondStdio } from "@modelcontextprotocol/client/stdio";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as FirstStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
+  LATEST_PROTOCOL_VERSION,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import type { Reached } from "./servers.ts";
 
 interface CallOptions {
   readonly onprogress?: (progress: { progress: number }) => void;
@@ -29,13 +33,27 @@ export interface EraClient {
   close(): Promise<void>;
 }
 
-export type Connect = (url: string, headers: Record<string, string>) => Promise<EraClient>;
+export type Connect = (at: Reached, headers: Record<string, string>) => Promise<EraClient>;
 
 const capabilities = { sampling: {}, elicitation: { form: {} } };
 const accepted = { action: "accept", content: { name: "Ada" } } as const;
 const sampled = { role: "assistant", model: "none", content: { type: "text", text: "an answer" } } as const;
 
-export const connectFirst: Connect = async (url, headers) => {
+/** Calls back when the stream is open on which a session's notifications come. */
+const noting =
+  (onOpen: () => void) =>
+  async (input: string | URL, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(input, init);
+    if (init?.method === "GET") onOpen();
+    return response;
+  };
+
+const programOf = ({ command: [command, ...args] }: Extract<Reached, { readonly command: unknown }>) => ({
+  command,
+  args,
+});
+
+export const connectFirst: Connect = async (at, headers) => {
   const client = new FirstClient({ name: "agent", version: "1" }, { capabilities });
   const opened = Promise.withResolvers<void>();
   let changes = 0;
@@ -44,14 +62,11 @@ export const connectFirst: Connect = async (url, headers) => {
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     changes += 1;
   });
-  const transport = new FirstTransport(new URL(url), {
-    requestInit: { headers },
-    async fetch(input, init) {
-      const response = await fetch(input, init);
-      if (init?.method === "GET") opened.resolve();
-      return response;
-    },
-  });
+  const transport =
+    "url" in at
+      ? new FirstTransport(new URL(at.url), { requestInit: { headers }, fetch: noting(opened.resolve) })
+      : new FirstStdio(programOf(at));
+  if ("command" in at) opened.resolve();
   await client.connect(transport as Parameters<FirstClient["connect"]>[0]);
   return {
     listTools: () => client.listTools(),
@@ -60,7 +75,8 @@ export const connectFirst: Connect = async (url, headers) => {
     readResource: (params) => client.readResource(params),
     listPrompts: () => client.listPrompts(),
     getPrompt: (params) => client.getPrompt(params),
-    revision: () => transport.protocolVersion,
+    // Over standard input and output the client does not say which it agreed on: it has one.
+    revision: () => ("protocolVersion" in transport ? transport.protocolVersion : LATEST_PROTOCOL_VERSION),
     listen: () => opened.promise,
     changes: () => changes,
     close: () => client.close(),
@@ -69,7 +85,7 @@ export const connectFirst: Connect = async (url, headers) => {
 
 export const connectSecond =
   (mode: "auto" | "legacy" | { pin: string }): Connect =>
-  async (url, headers) => {
+  async (at, headers) => {
     const client = new SecondClient({ name: "agent", version: "1" }, { capabilities, versionNegotiation: { mode } });
     const opened = Promise.withResolvers<void>();
     let changes = 0;
@@ -78,14 +94,11 @@ export const connectSecond =
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       changes += 1;
     });
-    const transport = new SecondTransport(new URL(url), {
-      requestInit: { headers },
-      async fetch(input, init) {
-        const response = await fetch(input, init);
-        if (init?.method === "GET") opened.resolve();
-        return response;
-      },
-    });
+    const transport =
+      "url" in at
+        ? new SecondTransport(new URL(at.url), { requestInit: { headers }, fetch: noting(opened.resolve) })
+        : new SecondStdio(programOf(at));
+    if ("command" in at) opened.resolve();
     await client.connect(transport);
     const isModern = client.getProtocolEra() === "modern";
     return {

@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { McpServer as FirstServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
@@ -13,8 +17,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
+/** Over Streamable HTTP, or over standard input and output. */
+export type Reached = { readonly url: string } | { readonly command: readonly [string, ...string[]] };
+
 export interface EraServer {
-  readonly url: string;
+  readonly at: Reached;
   readonly hasSessions: boolean;
   /** Calls of `wait` that began, so far. */
   waits(): number;
@@ -53,10 +60,10 @@ function createWait() {
     },
   };
 }
-type UntilAborted = ReturnType<typeof createWait>["untilAborted"];
+export type UntilAborted = ReturnType<typeof createWait>["untilAborted"];
 
 /** Of SDK 1.x: it opens sessions, and sends the client requests. */
-function firstServer(untilAborted: UntilAborted): FirstServer {
+export function firstServer(untilAborted: UntilAborted): FirstServer {
   const server = new FirstServer({ name: "first", version: "1" });
   server.registerTool("echo", { inputSchema: { said: z.string() } }, ({ said }) => text(said));
   server.registerTool("routed", { inputSchema: { region: z.string() } }, ({ region }) => text(region));
@@ -86,7 +93,7 @@ const routed = fromJsonSchema<{ region: string }>({
 });
 
 /** Of SDK 2.x: each request stands alone, and what the server wants of the client is in its answer. */
-function secondServer(untilAborted: UntilAborted): McpServer {
+export function secondServer(untilAborted: UntilAborted): McpServer {
   const server = new McpServer({ name: "second", version: "1" });
   server.registerTool("echo", { inputSchema: z.object({ said: z.string() }) }, ({ said }) => text(said));
   server.registerTool("routed", { inputSchema: routed }, ({ region }) => text(region));
@@ -118,13 +125,13 @@ function secondServer(untilAborted: UntilAborted): McpServer {
   return server;
 }
 
-type Rest = Omit<EraServer, "url" | "stop">;
+type Rest = Omit<EraServer, "at" | "stop">;
 
 async function listening(handle: RequestListener, rest: Rest): Promise<EraServer> {
   const http = createServer(handle);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    at: { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp` },
     ...rest,
     stop: () =>
       new Promise((resolve) => {
@@ -173,4 +180,19 @@ export function startSecond(legacy: "stateless" | "reject"): Promise<EraServer> 
     waits,
     announce: () => handler.notify.toolsChanged(),
   });
+}
+
+/** A program for each client. It says by files what a server in this process would say by calls. */
+export function startOverStdio(sdk: "first" | "second"): EraServer {
+  const folder = mkdtempSync(join(tmpdir(), "svc-eras-"));
+  const [waits, announced] = [join(folder, "waits"), join(folder, "announced")];
+  for (const file of [waits, announced]) writeFileSync(file, "");
+  const program = fileURLToPath(new URL("./stdio-server.ts", import.meta.url));
+  return {
+    at: { command: [process.execPath, "--conditions=@svc/source", program, sdk, waits, announced] },
+    hasSessions: true,
+    waits: () => readFileSync(waits).length,
+    announce: () => writeFileSync(announced, ".", { flag: "a" }),
+    stop: async () => rmSync(folder, { recursive: true }),
+  };
 }
