@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AnswerRefused } from "../src/protocols/mcp/held-message.ts";
 import { listFilter } from "../src/protocols/mcp/list-filter.ts";
 import { createTargets } from "../src/protocols/mcp/targets.ts";
+import type { DefinitionWatch } from "../src/protocols/protocol.ts";
 import { files } from "./support/upstreams.ts";
 
 const targets = createTargets(files);
@@ -334,7 +335,9 @@ describe("the work for an answer is that of its pieces, and is spread over them"
   };
   /** Processor time of this process, which other programs do not lengthen: of the longest piece, and of all. */
   const work = (pieces: readonly Buffer[], headers: string[]) => {
-    const filter = listFilter({ targets, allowed, id: 1, mayList: true }, 200, headers);
+    // Each element is read again for its definition.
+    const watch: DefinitionWatch = { onChange: "report", isChanged: (_target, read) => read() === undefined };
+    const filter = listFilter({ targets, allowed, id: 1, mayList: true, watch }, 200, headers);
     if (!filter || "body" in filter) throw new Error("not filtered");
     let [longest, whole] = [0, 0];
     for (const run of [...pieces.map((piece) => () => filter.push(piece)), () => filter.end()]) {
@@ -360,6 +363,7 @@ describe("the work for an answer is that of its pieces, and is spread over them"
   test.each<[string, (scale: number) => string, string[], number]>([
     ["a list of 3.2 MB", (scale) => list(12_500 * scale), json, 65_536],
     ["an event of 3.2 MB", (scale) => `data: ${list(12_500 * scale)}\n\n`, events, 65_536],
+    ["a list of 1 MB in pieces", (scale) => list(3_600 * scale), json, 64],
     ["an event of 2 MB without an end", (scale) => `data: [${"1,".repeat(125_000 * scale)}`, events, 64],
     ["a line of 1 MB without a name", (scale) => "x".repeat(125_000 * scale), events, 64],
     ["a value of 1 MB", (scale) => `id: ${"x".repeat(125_000 * scale)}`, events, 64],

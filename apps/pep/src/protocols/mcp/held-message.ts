@@ -33,12 +33,14 @@ export type HeldMessage = ReturnType<typeof holdMessage>;
 export function holdMessage(context: ListContext) {
   const { mayList, allowed, id, era } = context;
   const reader = createMessageReader(
-    (list, name, start, end) => isListed(context, list, name, () => Buffer.concat(rangeOf(held, start, end))),
+    (list, name, start, end) => isListed(context, list, name, () => Buffer.concat(rangeOf(held, received, start, end))),
     era === "modern",
   );
   const cap = mayList ? maxListBytes : maxHeldBytes;
   let held: Buffer[] = [];
   let bytes = 0;
+  /** With the chunk that is being read. */
+  let received = 0;
   let isStreaming = false;
   let hasBrackets = false;
 
@@ -55,6 +57,7 @@ export function holdMessage(context: ListContext) {
     write(chunk: Buffer): Buffer {
       if (bytes + chunk.length <= cap || !mayList) held.push(chunk);
       else held = [];
+      received += chunk.length;
       const isJson = reader.write(chunk);
       bytes += chunk.length;
       hasBrackets ||= chunk.includes("{") || chunk.includes("[");
@@ -77,14 +80,16 @@ export function holdMessage(context: ListContext) {
   };
 }
 
-/** The pieces of a range. */
-function rangeOf(held: readonly Buffer[], start: number, end: number): readonly Buffer[] {
-  let from = 0;
-  return held.flatMap((piece) => {
-    const at = from;
-    from += piece.length;
-    return from <= start || at >= end ? [] : piece.subarray(Math.max(0, start - at), end - at);
-  });
+/** The pieces of a range, from the last one back: an element is looked at when its end arrives. */
+function rangeOf(held: readonly Buffer[], received: number, start: number, end: number): readonly Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = received;
+  for (let index = held.length - 1; index >= 0 && at > start; index--) {
+    const piece = held[index] ?? Buffer.alloc(0);
+    at -= piece.length;
+    if (at < end) pieces.unshift(piece.subarray(Math.max(0, start - at), end - at));
+  }
+  return pieces;
 }
 
 /** @param bytes of the element */
