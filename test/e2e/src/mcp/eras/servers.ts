@@ -27,6 +27,8 @@ export interface EraServer {
   waits(): number;
   /** Notifies every client that listens: the list of tools changed. */
   announce(): void;
+  /** Lets `count` answer, where it waits for its progress to be seen. */
+  progressSeen(): void;
   stop(): Promise<void>;
 }
 
@@ -49,21 +51,27 @@ const prompt = {
 const resource = { uri: "test://static", mimeType: "text/plain", text: "the text" };
 const greeting = { messages: [{ role: "user" as const, content: { type: "text" as const, text: "Grüße" } }] };
 
-/** Waits until the client cancels. */
-function createWait() {
+/** What the tools wait for. */
+export interface Waiting {
+  untilAborted(signal: AbortSignal): Promise<never>;
+  untilProgressSeen(): Promise<void>;
+}
+
+/** Of a server over HTTP, where progress arrives before the answer or not at all. */
+function createWaiting() {
   let waits = 0;
-  return {
-    waits: () => waits,
-    untilAborted(signal: AbortSignal): Promise<never> {
+  const waiting: Waiting = {
+    untilAborted(signal) {
       waits += 1;
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     },
+    untilProgressSeen: async () => {},
   };
+  return { waits: () => waits, progressSeen: () => {}, waiting };
 }
-export type UntilAborted = ReturnType<typeof createWait>["untilAborted"];
 
 /** Of SDK 1.x: it opens sessions, and sends the client requests. */
-export function firstServer(untilAborted: UntilAborted): FirstServer {
+export function firstServer(waiting: Waiting): FirstServer {
   const server = new FirstServer({ name: "first", version: "1" });
   server.registerTool("echo", { inputSchema: { said: z.string() } }, ({ said }) => text(said));
   server.registerTool("routed", { inputSchema: { region: z.string() } }, ({ region }) => text(region));
@@ -77,9 +85,10 @@ export function firstServer(untilAborted: UntilAborted): FirstServer {
     for (const progress of [1, 2, 3]) {
       await sendNotification({ method: "notifications/progress", params: { progressToken, progress, total: 3 } });
     }
+    await waiting.untilProgressSeen();
     return text("counted");
   });
-  server.registerTool("wait", {}, ({ signal }) => untilAborted(signal));
+  server.registerTool("wait", {}, ({ signal }) => waiting.untilAborted(signal));
   server.registerResource("static", resource.uri, {}, () => ({ contents: [resource] }));
   server.registerPrompt("greeting", {}, () => greeting);
   return server;
@@ -93,7 +102,7 @@ const routed = fromJsonSchema<{ region: string }>({
 });
 
 /** Of SDK 2.x: each request stands alone, and what the server wants of the client is in its answer. */
-export function secondServer(untilAborted: UntilAborted): McpServer {
+export function secondServer(waiting: Waiting): McpServer {
   const server = new McpServer({ name: "second", version: "1" });
   server.registerTool("echo", { inputSchema: z.object({ said: z.string() }) }, ({ said }) => text(said));
   server.registerTool("routed", { inputSchema: routed }, ({ region }) => text(region));
@@ -117,9 +126,10 @@ export function secondServer(untilAborted: UntilAborted): McpServer {
     for (const progress of [1, 2, 3]) {
       await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total: 3 } });
     }
+    await waiting.untilProgressSeen();
     return text("counted");
   });
-  server.registerTool("wait", {}, ({ mcpReq }) => untilAborted(mcpReq.signal));
+  server.registerTool("wait", {}, ({ mcpReq }) => waiting.untilAborted(mcpReq.signal));
   server.registerResource("static", resource.uri, {}, () => ({ contents: [resource] }));
   server.registerPrompt("greeting", {}, () => greeting);
   return server;
@@ -143,10 +153,10 @@ async function listening(handle: RequestListener, rest: Rest): Promise<EraServer
 
 /** @param json answers in JSON where one message is the answer, and in event streams otherwise */
 export function startFirst({ json = false } = {}): Promise<EraServer> {
-  const { waits, untilAborted } = createWait();
+  const { waiting, ...observed } = createWaiting();
   const sessions = new Map<string, { server: FirstServer; transport: StreamableHTTPServerTransport }>();
   const open = async () => {
-    const server = firstServer(untilAborted);
+    const server = firstServer(waiting);
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       enableJsonResponse: json,
@@ -162,7 +172,7 @@ export function startFirst({ json = false } = {}): Promise<EraServer> {
     },
     {
       hasSessions: true,
-      waits,
+      ...observed,
       announce() {
         for (const { server } of sessions.values()) server.sendToolListChanged();
       },
@@ -172,12 +182,12 @@ export function startFirst({ json = false } = {}): Promise<EraServer> {
 
 /** @param legacy `reject`: it speaks 2026-07-28 alone */
 export function startSecond(legacy: "stateless" | "reject"): Promise<EraServer> {
-  const { waits, untilAborted } = createWait();
-  const handler = createMcpHandler(() => secondServer(untilAborted), { legacy });
+  const { waiting, ...observed } = createWaiting();
+  const handler = createMcpHandler(() => secondServer(waiting), { legacy });
   const handle = toNodeHandler(handler);
   return listening((request, response) => void handle(request as NodeIncomingMessageLike, response), {
     hasSessions: false,
-    waits,
+    ...observed,
     announce: () => handler.notify.toolsChanged(),
   });
 }
@@ -185,14 +195,15 @@ export function startSecond(legacy: "stateless" | "reject"): Promise<EraServer> 
 /** A program for each client. It says by files what a server in this process would say by calls. */
 export function startOverStdio(sdk: "first" | "second"): EraServer {
   const folder = mkdtempSync(join(tmpdir(), "svc-eras-"));
-  const [waits, announced] = [join(folder, "waits"), join(folder, "announced")];
-  for (const file of [waits, announced]) writeFileSync(file, "");
+  const [waits, announced, seen] = [join(folder, "waits"), join(folder, "announced"), join(folder, "seen")];
+  for (const file of [waits, announced, seen]) writeFileSync(file, "");
   const program = fileURLToPath(new URL("./stdio-server.ts", import.meta.url));
   return {
-    at: { command: [process.execPath, "--conditions=@svc/source", program, sdk, waits, announced] },
+    at: { command: [process.execPath, "--conditions=@svc/source", program, sdk, waits, announced, seen] },
     hasSessions: true,
     waits: () => readFileSync(waits).length,
     announce: () => writeFileSync(announced, ".", { flag: "a" }),
+    progressSeen: () => writeFileSync(seen, ".", { flag: "a" }),
     stop: async () => rmSync(folder, { recursive: true }),
   };
 }

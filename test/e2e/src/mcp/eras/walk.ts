@@ -13,11 +13,13 @@ const cancelled: Step = async (client, server) => {
   return call;
 };
 
-const progress: Step = async (client) => {
+const progress: Step = async (client, server) => {
   const seen: number[] = [];
-  const result = await client.callTool("count", {}, { onprogress: (event) => seen.push(event.progress) });
-  // Over standard input and output the SDKs' clients drop progress that arrives together with the answer.
-  return { result, first: seen[0] };
+  const onprogress = (event: { progress: number }) => {
+    seen.push(event.progress);
+    if (event.progress === 3) server.progressSeen();
+  };
+  return { result: await client.callTool("count", {}, { onprogress }), seen };
 };
 
 const subscription: Step = async (client, server) => {
