@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startChild } from "@svc/test-support";
 import { EdgeVM } from "edge-runtime-vm";
-import { type OutputChunk, rolldown } from "rolldown";
+import type { OutputChunk } from "rolldown";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { calls, type KeySource, programOf, serveKeySet } from "./src/admissions.ts";
 import { installApplication } from "./src/application.ts";
+import { bundle } from "./src/bundle.ts";
 import { build, packAll } from "./src/pack.ts";
 import { binaryOf, type Runtime } from "./src/runtimes.ts";
 
@@ -64,17 +65,7 @@ describe.each<[Runtime, string[]]>([
 async function bundled(conditions: readonly string[], keys?: KeySource): Promise<OutputChunk> {
   const file = join(application, `${conditions[0]}.bundle.mjs`);
   writeFileSync(file, programOf(expected, "globalThis.outcome = ends();", keys));
-  const bundle = await rolldown({
-    input: file,
-    cwd: application,
-    platform: "neutral",
-    resolve: { conditionNames: [...conditions, "import", "default"], mainFields: ["module", "main"] },
-    external: /^node:/,
-    logLevel: "silent",
-  });
-  const { output } = await bundle.generate({ format: "iife" });
-  await bundle.close();
-  return output[0];
+  return bundle(file, conditions, { format: "iife" });
 }
 
 // lru-cache publishes to this module under the `node` condition; Bun and Deno have it, as their runs above show.

@@ -40,12 +40,12 @@ export * from "./kinds.ts";
 export { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
 export { firstModernRevision, isSessionMessage, mcpMeta } from "./mcp.ts";
+export { isAgentName, isToolRef, protocolDataClass } from "./name-patterns.ts";
 export {
   agentName,
   dataClass,
   dataClassList,
   mcpServerRef,
-  protocolDataClass,
   quoted,
   scopeName,
   toolRef,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { agentPattern, refPattern } from "./name-patterns.ts";
 
 /** Text for people and for databases: 1-255 code points, well-formed Unicode, no control characters. */
 const plainText = z
@@ -29,9 +30,6 @@ export const withoutDirection = (text: string): string =>
 /** A name as JSON, for a sentence. */
 export const quoted = (name: string): string => withoutDirection(JSON.stringify(name));
 
-const agentPattern = /^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/;
-const refPattern = /^[A-Za-z0-9._:/@#-]{1,255}$/;
-
 export const agentName = z.string().regex(agentPattern, "must be an agent name: lower case letters, digits, . _ -");
 export const toolRef = z.string().regex(refPattern, "must be 1-255 of A-Z a-z 0-9 . _ : / @ # -");
 export const dataClass = toolRef.refine(
@@ -47,9 +45,6 @@ export const dataClassList = z
     const names = text.split(" ");
     return names.every((name) => dataClass.safeParse(name).success) && new Set(names).size === names.length;
   }, "must be data classes separated by single spaces, without repeats");
-
-/** The one implicit, unprivileged tool an agent has on each MCP server it declares a tool of. */
-export const protocolDataClass = "protocol";
 
 const mcpRef = /^mcp:([^/#]+)(?:[/#].+)?$/;
 

@@ -1,6 +1,7 @@
 import { weakest } from "./compile.ts";
 import { type GuaranteeLevel, highestTaint, type Taint } from "./kinds.ts";
-import { mcpServerRef, protocolDataClass } from "./names.ts";
+import { protocolDataClass } from "./name-patterns.ts";
+import { mcpServerRef } from "./names.ts";
 import type { CompiledPolicy, PolicyDocument } from "./policy.ts";
 
 /** A compiled policy laid out for the verdict function: every question is one look-up. Immutable, so cached by version. */

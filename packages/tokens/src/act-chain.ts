@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "zod/mini";
 
 /** RFC 8693 section 4.1: the current actor is outermost, earlier actors are nested; the innermost is the human. */
 export interface Act {
@@ -6,8 +6,8 @@ export interface Act {
   readonly act?: Act;
 }
 
-export const actClaim: z.ZodType<Act> = z.object({
-  sub: z.string().min(1),
+export const actClaim: z.ZodMiniType<Act> = z.object({
+  sub: z.string().check(z.minLength(1)),
   get act() {
     return z.exactOptional(actClaim);
   },

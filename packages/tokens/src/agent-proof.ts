@@ -1,5 +1,5 @@
-import { agentName, type PopFailureCause } from "@svc/core";
-import { z } from "zod";
+import { isAgentName, type PopFailureCause } from "@svc/core";
+import { z } from "zod/mini";
 import { signJwt } from "./claims.ts";
 import { decodeObject, splitCompactJws } from "./compact-jws.ts";
 import { sha256Base64url } from "./encoding.ts";
@@ -106,18 +106,19 @@ export function popFailureCause(refusal: ProofRefusal): PopFailureCause {
   return refusal === "not_enrolled" ? "not_enrolled" : "invalid";
 }
 
-const numericDate = z.int().min(0);
+const agentName = z.string().check(z.refine(isAgentName));
+const numericDate = z.int().check(z.minimum(0));
 const proofPayload = z
   .looseObject({
     iss: agentName,
     sub: agentName,
-    aud: z.string().min(1),
+    aud: z.string().check(z.minLength(1)),
     iat: numericDate,
     exp: numericDate,
-    nbf: numericDate.optional(),
-    jti: z.string().min(1).max(255),
+    nbf: z.optional(numericDate),
+    jti: z.string().check(z.minLength(1), z.maxLength(255)),
   })
-  .refine(({ iss, sub }) => iss === sub);
+  .check(z.refine(({ iss, sub }) => iss === sub));
 type ProofPayload = z.infer<typeof proofPayload>;
 
 async function verifyProof(

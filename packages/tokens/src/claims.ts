@@ -1,11 +1,12 @@
 import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
-import { z } from "zod";
+import { z } from "zod/mini";
 import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
 import { typeOf } from "./compact-jws.ts";
 import type { MacKey, SigningKey } from "./key-set.ts";
 
-const text = z.string().min(1);
-const numericDate = z.int().min(0);
+const text = z.string().check(z.minLength(1));
+const numericDate = z.int().check(z.minimum(0));
+const ordinal = z.int().check(z.minimum(1));
 
 const registered = {
   iss: text,
@@ -19,7 +20,7 @@ const registered = {
   nbf: z.exactOptional(numericDate),
   jti: text,
 };
-type RegisteredClaims = Readonly<z.output<z.ZodObject<typeof registered>>>;
+type RegisteredClaims = Readonly<z.output<z.ZodMiniObject<typeof registered>>>;
 
 /**
  * A hop token (docs/reference/tokens.md#hop-token, RFC 9068, RFC 8693 section 4.1). JWT's registered names stay as they
@@ -75,15 +76,15 @@ export const transactionTokenType = "txntoken+jwt";
 
 const hopPayload = z.object({
   ...registered,
-  hop: z.int().min(1),
-  act: actClaim.optional(),
+  hop: ordinal,
+  act: z.optional(actClaim),
   sid: text,
-  policy_version: z.int().min(1),
-  action_id: text.optional(),
+  policy_version: ordinal,
+  action_id: z.optional(text),
   taint: z.enum(taints),
-  target_kind: z.enum(targetKinds).optional(),
-  privileged: z.boolean().optional(),
-  renewed: z.boolean().optional(),
+  target_kind: z.optional(z.enum(targetKinds)),
+  privileged: z.optional(z.boolean()),
+  renewed: z.optional(z.boolean()),
 });
 type HopPayload = z.infer<typeof hopPayload>;
 

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
+import { z } from "zod/mini";
 import { decodeBase64url } from "./encoding.ts";
 import { parseExactObject } from "./strict-json.ts";
 
@@ -10,7 +10,7 @@ const maxTokenLength = 16_384;
  * Nothing but these three members: a header with anything else (`crit`, `b64`) or offers a key (`jku`, `jwk`,
  * `x5u`, `x5c`) is not one of ours (RFC 8725 sections 3.1 and 3.10).
  */
-const jwsHeader = z.strictObject({ alg: z.string(), typ: z.string(), kid: z.string().optional() });
+const jwsHeader = z.strictObject({ alg: z.string(), typ: z.string(), kid: z.optional(z.string()) });
 
 export interface CompactJws {
   readonly alg: string;

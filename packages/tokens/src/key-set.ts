@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importPKCS8 } from "jose";
-import { z } from "zod";
+import { z } from "zod/mini";
 import { runtime } from "#runtime";
 import { decodeBase64url } from "./encoding.ts";
 import { algorithmsOf, type PrivateJwk, type PublicJwk, toPublicJwk } from "./jwk.ts";
@@ -148,8 +148,8 @@ export function toJwks(keys: Iterable<Pick<VerificationKey, "kid" | "publicJwk">
   };
 }
 
-const jwks = z.object({ keys: z.array(z.unknown()).max(256) });
-const named = z.object({ kid: z.string().min(1).max(255) });
+const jwks = z.object({ keys: z.array(z.unknown()).check(z.maxLength(256)) });
+const named = z.object({ kid: z.string().check(z.minLength(1), z.maxLength(255)) });
 
 /**
  * The keys of a JWKS document by `kid` (the thumbprint where an entry names none). Keys of other kinds are skipped, as

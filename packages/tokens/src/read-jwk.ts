@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "zod/mini";
 import { decodeBase64url } from "./encoding.ts";
 import { algorithmsOf, type PrivateJwk, type PublicJwk } from "./jwk.ts";
 
@@ -20,7 +20,7 @@ export class KeyRefused extends Error {
 const coordinateBytes = 32;
 
 // Only the canonical spelling: two spellings of one key would have two thumbprints, and pass for two keys.
-const coordinate = z.string().refine((text) => decodeBase64url(text)?.length === coordinateBytes);
+const coordinate = z.string().check(z.refine((text) => decodeBase64url(text)?.length === coordinateBytes));
 
 const ec = { kty: z.literal("EC"), crv: z.literal("P-256"), x: coordinate, y: coordinate };
 const okp = { kty: z.literal("OKP"), crv: z.literal("Ed25519"), x: coordinate };
@@ -33,9 +33,9 @@ const privateJwk = z.discriminatedUnion("kty", [
 
 /** The stated purpose of a JWK (RFC 7517 section 4); without one every purpose is allowed. */
 const purpose = z.object({
-  use: z.string().optional(),
-  key_ops: z.array(z.string()).optional(),
-  alg: z.string().optional(),
+  use: z.optional(z.string()),
+  key_ops: z.optional(z.array(z.string())),
+  alg: z.optional(z.string()),
 });
 
 /** Members that only a private or a symmetric key has (RFC 7518 section 6). */
@@ -66,7 +66,7 @@ export function readPrivateJwk(value: unknown): PrivateJwk {
 }
 
 function readJwk<T extends PublicJwk>(
-  schema: z.ZodType<T>,
+  schema: z.ZodMiniType<T>,
   jwk: { readonly kty: string; readonly [member: string]: unknown },
   operation: "sign" | "verify",
 ): T | KeyRefusal {

@@ -1,17 +1,20 @@
-import { identityStatuses } from "@svc/core";
+import { type agentIdentity, identityStatuses } from "@svc/core";
 import { importJwks, type VerificationKey } from "@svc/tokens";
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
+import { z } from "zod/mini";
 import { RefreshFault } from "./get-json.ts";
 
+type PinnedMember = "agent" | "status" | "anchor_version" | "revoked" | "as_of";
+
+/** Of the route's schema what is read here. */
 const identityShape = z.object({
   agent: z.string(),
   status: z.enum(identityStatuses),
-  anchor_version: z.int().min(0),
+  anchor_version: z.int().check(z.minimum(0)),
   jwks: z.object({ keys: z.array(z.unknown()) }),
   revoked: z.boolean(),
   as_of: z.iso.datetime({ offset: true }),
-});
+}) satisfies z.ZodMiniType<Pick<z.output<typeof agentIdentity>, PinnedMember>>;
 
 interface Pinned {
   readonly keys: readonly VerificationKey[];

@@ -1,6 +1,6 @@
-import { isSessionMessage, protocolDataClass, toolRef } from "@svc/core";
+import { isSessionMessage, isToolRef, protocolDataClass } from "@svc/core";
 import { parseStrictJson } from "@svc/tokens";
-import { z } from "zod";
+import { z } from "zod/mini";
 
 /** The data classes of an MCP server's tools; `#resources/read` names a method that is no tool. */
 export interface McpServer {
@@ -21,9 +21,9 @@ export interface McpCall {
 
 const messageShape = z.object({
   jsonrpc: z.literal("2.0"),
-  id: z.union([z.string(), z.number()]).optional(),
-  method: z.string().optional(),
-  params: z.looseObject({ name: z.unknown() }).partial().optional(),
+  id: z.optional(z.union([z.string(), z.number()])),
+  method: z.optional(z.string()),
+  params: z.optional(z.looseObject({ name: z.optional(z.unknown()) })),
 });
 
 /** Deeper than any message. */
@@ -64,4 +64,4 @@ export const sessionCall = (server: string): McpCall => ({
 });
 
 const toolCall = (audience: string, dataClass: string | undefined, id: McpCall["id"]): McpCall | undefined =>
-  toolRef.safeParse(audience).success ? { audience, dataClass, id } : undefined;
+  isToolRef(audience) ? { audience, dataClass, id } : undefined;
