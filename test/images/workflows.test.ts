@@ -47,5 +47,7 @@ test("a release publishes only after all checks, with provenance, and builds eve
   const [build] = jobs.images.steps.filter(({ uses = "" }) => uses.startsWith("docker/build-push-action@"));
   expect(build.with).toMatchObject({ sbom: true, provenance: "mode=max", file: "deploy/images/Dockerfile" });
   expect(JSON.stringify(jobs.packages.steps)).toContain("--provenance");
+  // npm refuses provenance of a repository that the package does not name.
+  expect(JSON.stringify(jobs.check.steps)).toContain("$GITHUB_SERVER_URL/$GITHUB_REPOSITORY");
   expect(jobs.packages.permissions).toMatchObject({ "id-token": "write" });
 });

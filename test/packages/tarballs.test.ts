@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type Child, type DevStack, freePort, spawnDev, startChild, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { installApplication, thirdParties } from "./src/application.ts";
-import { lint, wrongTypes } from "./src/fitness.ts";
-import { build, closureOf, libraries, manifestOf, type Packed, packAll } from "./src/pack.ts";
+import { danglingMaps, lint, wrongTypes } from "./src/fitness.ts";
+import { build, closureOf, libraries, manifestOf, type Packed, packAll, programs } from "./src/pack.ts";
 import { quickstarts } from "./src/quickstarts.ts";
 
 /** The libraries as users get them: tarballs in an empty project, plain JavaScript, a running stack. */
@@ -16,13 +16,17 @@ let stack: DevStack;
 let server: Child;
 let env: Record<string, string>;
 
+const repository = "git+https://git.example/owner/project.git";
 const quickstarted = ["client", "verifier", "drift", "core", "classify", "tokens", "telemetry", "host"];
 
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-tarballs-"));
   application = join(work, "application");
   await build();
-  const [running, tarballs] = await Promise.all([spawnDev(["--with-example", "--port", "0"]), packAll(work)]);
+  const [running, tarballs] = await Promise.all([
+    spawnDev(["--with-example", "--port", "0"]),
+    packAll(work, repository),
+  ]);
   [stack, packed] = [running, tarballs];
   await installApplication({
     folder: application,
@@ -58,10 +62,15 @@ async function program(file: string, more: Record<string, string> = {}) {
 }
 
 describe("each tarball", () => {
-  test.each(libraries().map(({ manifest }) => manifest.name))("%s can be published", async (name) => {
-    const tarball = packed.find(({ manifest }) => manifest.name === name)?.tarball ?? "";
+  test.each([...libraries(), ...programs()].map(({ manifest }) => manifest))("$name can be published", async (each) => {
+    const { tarball, published } = packed.find(({ manifest }) => manifest.name === each.name) ?? expect.fail();
+    expect(published.repository).toMatchObject({
+      url: repository,
+      directory: expect.stringMatching(/^(packages|apps)\//),
+    });
     await lint(tarball);
-    await wrongTypes(tarball);
+    await danglingMaps(tarball);
+    if (each.bin === undefined) await wrongTypes(tarball);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Whether a file of an installed app belongs in its image. Left out: the package manager's own files, types and source
- * maps (unused at run time; maps name absent sources), and development files of foreign packages. Licences are kept.
+ * Whether a file of an installed app belongs in its image. Left out: the package manager's own files, sources, types
+ * and source maps (unused at run time), and development files of foreign packages. Licences are kept.
  */
 export function isKept(path: string): boolean {
   if (isLicence(path)) return true;

@@ -14,11 +14,15 @@ const help = `release: check that everything can be released together, and write
 
 Usage:
   pnpm release --dry-run                check everything, keep nothing
-  pnpm release --out FOLDER [--tag TAG] the same, and keep packages, chart, bills of materials and SHA256SUMS
+  pnpm release --out FOLDER [--tag TAG] [--repository URL]
+                                        the same, and keep packages, chart, bills of materials and SHA256SUMS
+
+  --tag         must be the version's
+  --repository  address of the source, which the packages name: npm compares it with the provenance
 
 Examples:
   pnpm release --dry-run                before setting a tag; "Unreleased" may take the place of the version's section
-  pnpm release --out release --tag v0.1.0
+  pnpm release --out release --tag v0.1.0 --repository https://git.example/owner/project
 
 Exit codes: 0 success; 1 a line for each fault; 2 the command line is wrong.
 `;
@@ -36,6 +40,7 @@ const { values } = parseArgs({
     "dry-run": { type: "boolean", default: false },
     out: { type: "string" },
     tag: { type: "string" },
+    repository: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
@@ -45,6 +50,9 @@ if (values.help) {
 }
 const isDryRun = values["dry-run"];
 if (isDryRun === (values.out !== undefined)) fail(2, ["Give either --dry-run or --out FOLDER.", "", help]);
+const repository =
+  values.repository === undefined ? undefined : `git+${values.repository.replace(/(\.git)?$/, ".git")}`;
+if (repository?.startsWith("git+https://") === false) fail(2, ["--repository must be an https address."]);
 
 const { version }: { version: string } = JSON.parse(readFileSync(join(workspace, "package.json"), "utf8"));
 const faults = [
@@ -77,7 +85,7 @@ log(isDryRun ? "ready to release; nothing was kept" : `written to ${folder}`);
 /** Writes a release: `packages/*.tgz`, the chart, each image's bill of materials, and `SHA256SUMS` of all. */
 async function layOut(): Promise<void> {
   for (const part of ["packages", "chart", "sbom"]) mkdirSync(join(folder, part), { recursive: true });
-  await packAll(join(folder, "packages"));
+  await packAll(join(folder, "packages"), repository);
   const { code, stderr } = await helm(["package", chartFolder, "--destination", join(folder, "chart")]);
   if (code !== 0) throw new Error(`the chart cannot be packaged: ${stderr}`);
   for (const program of programs) {

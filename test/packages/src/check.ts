@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installApplication } from "./application.ts";
-import { lint, wrongTypes } from "./fitness.ts";
+import { danglingMaps, lint, wrongTypes } from "./fitness.ts";
 import { packAll, run } from "./pack.ts";
 
 /**
@@ -15,6 +15,7 @@ try {
   const imported = packed.filter(({ manifest }) => manifest.bin === undefined);
   for (const { manifest, tarball, packedBytes } of packed) {
     await lint(tarball);
+    await danglingMaps(tarball);
     if (manifest.bin === undefined) await wrongTypes(tarball);
     console.log(
       `${manifest.name.padEnd(16)} ${manifest.version}  ${(packedBytes / 1024).toFixed(1).padStart(6)} KiB packed`,

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
@@ -13,6 +14,12 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
+  readonly license?: string;
+  readonly keywords?: readonly string[];
+  readonly engines?: Readonly<Record<string, string>>;
+  readonly files?: readonly string[];
+  readonly repository?: { readonly url: string; readonly directory: string };
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, unknown>>;
   readonly bin?: Readonly<Record<string, string>>;
@@ -52,25 +59,43 @@ export async function build(): Promise<void> {
   await run(join(workspace, "node_modules/.bin/tsc"), ["-b", ...projects], { cwd: workspace });
 }
 
-/** The tarball that would be published, from the last build. */
-export async function pack(library: Library, into: string): Promise<Packed> {
+/**
+ * The tarball that would be published, from the last build.
+ * @param repository the address that the package names, which npm compares with the provenance
+ */
+async function pack(library: Library, into: string, repository?: string): Promise<Packed> {
   const { stdout } = await run("pnpm", ["pack", "--json", "--pack-destination", into], { cwd: library.folder });
   const { filename }: { filename: string } = JSON.parse(stdout);
+  const directory = relative(workspace, library.folder);
+  if (repository !== undefined) await addMember(filename, { repository: { type: "git", url: repository, directory } });
   const inside = await run("tar", ["-xzOf", filename, "package/package.json"]);
   const published: Manifest = JSON.parse(inside.stdout);
   return { ...library, tarball: filename, published, packedBytes: statSync(filename).size };
 }
 
-export const packAll = (into: string): Promise<readonly Packed[]> =>
-  Promise.all([...libraries(), ...programs()].map((library) => pack(library, into)));
+export const packAll = (into: string, repository?: string): Promise<readonly Packed[]> =>
+  Promise.all([...libraries(), ...programs()].map((library) => pack(library, into, repository)));
+
+/** Writes a member into the package.json of a tarball. */
+async function addMember(tarball: string, member: object): Promise<void> {
+  const work = mkdtempSync(join(tmpdir(), "svc-pack-"));
+  try {
+    await run("tar", ["-xzf", tarball, "-C", work]);
+    const file = join(work, "package/package.json");
+    writeFileSync(file, `${JSON.stringify({ ...manifestOf(join(work, "package")), ...member }, null, 2)}\n`);
+    await run("tar", ["-czf", tarball, "--owner=0", "--group=0", "--mtime=@0", "--sort=name", "-C", work, "package"]);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
 
 /** The named libraries and those of ours that they depend on. */
-export function closureOf(names: readonly string[], packed: readonly Packed[]): readonly Packed[] {
+export function closureOf<Each extends Library>(names: readonly string[], among: readonly Each[]): readonly Each[] {
   const needed = new Set(names);
   // Grows while it is read: added libraries are visited as well.
   for (const name of needed) {
-    const found = packed.find(({ manifest }) => manifest.name === name);
+    const found = among.find(({ manifest }) => manifest.name === name);
     for (const each of Object.keys(found?.manifest.dependencies ?? {})) if (each.startsWith("@svc/")) needed.add(each);
   }
-  return packed.filter(({ manifest }) => needed.has(manifest.name));
+  return among.filter(({ manifest }) => needed.has(manifest.name));
 }
