@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
 import { manifestCreate, octalFault } from "@svc/core";
 import { memberText, parseStrictJson } from "@svc/tokens";
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
@@ -8,28 +9,44 @@ import { Fault, notTried } from "./fault.ts";
 /** As in the file, without defaults. */
 export type ManifestFile = z.input<typeof manifestCreate>;
 
-/** Reads the body of `POST /v1/manifests`, JSON or YAML (docs/reference/drift.md#manifest-files). @throws {Fault} */
+/** `svc manifest show --json` prints them beside the envelope; a submission sets them anew. */
+const ofStoredVersion = ["version", "status", "attested_by", "created_at"] as const;
+
+/**
+ * Reads the envelope `{agent, manifest}`, JSON or YAML (docs/reference/drift.md#manifest-files). @param file a path, or
+ * `-` for standard input @throws {Fault}
+ */
 export async function readManifestFile(file: string) {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+  const text = await (file === "-" ? textOf(process.stdin) : readFile(file, "utf8")).catch((cause: unknown) => {
     throw notTried(`${file} cannot be read`, "Check the path.", cause);
   });
+  return readManifestText(text, file === "-" ? "standard input" : file);
+}
+
+/** @param name of the text, for faults @throws {Fault} */
+export function readManifestText(text: string, name: string) {
   const document = parseDocument(text, { uniqueKeys: true });
   const [syntax] = document.errors;
-  if (syntax !== undefined) throw new Fault(`${file}: ${syntax.message}`, "Correct the file's JSON or YAML.");
-  refuseOctals(file, document);
-  const content: unknown = document.toJS();
+  if (syntax !== undefined) throw new Fault(`${name}: ${syntax.message}`, "Correct the file's JSON or YAML.");
+  refuseOctals(name, document);
+  const content: unknown = withoutStoredFacts(document.toJS());
   const read = manifestCreate.safeParse(content);
   if (read.success) {
+    const file = content as ManifestFile;
     return {
-      file: content as ManifestFile,
-      manifestJson: manifestText(text, document),
+      file,
+      manifestJson: manifestText(text, document) ?? JSON.stringify(file.manifest),
       understood: read.data.manifest,
     };
   }
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
-  throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
+  throw new Fault(`${name} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
 }
 
+function withoutStoredFacts(content: unknown): unknown {
+  if (typeof content !== "object" || content === null || Array.isArray(content)) return content;
+  return Object.fromEntries(Object.entries(content).filter(([name]) => !ofStoredVersion.some((fact) => fact === name)));
+}
 /** @throws {Fault} for a number that is another one to other readers of YAML */
 function refuseOctals(file: string, document: Document): void {
   visit(document, {

@@ -17,7 +17,10 @@ beforeAll(async () => {
   file = join(stack.folder, "clerk.json");
   writeFileSync(file, JSON.stringify(clerkManifest));
   const submitted = await stack.svc("manifest", "submit", file, "--override", "a test");
-  expect(submitted).toMatchObject({ code: 0, stdout: "✓ clerk version 1 is attested\n" });
+  expect(submitted).toMatchObject({
+    code: 0,
+    stdout: "✓ clerk version 1 is attested\nIn force: clerk version 1, attested.\n",
+  });
 });
 afterAll(() => stack.stop());
 
@@ -120,7 +123,7 @@ describe("manifests", () => {
 
   test("are shown as accepted, and compared with a file", async () => {
     const [shown] = await stack.json("manifest", "show", "books");
-    expect(shown).toMatchObject({ agent: "clerk", version: 1, status: "attested", doc: clerkManifest.manifest });
+    expect(shown).toMatchObject({ agent: "clerk", version: 1, status: "attested", manifest: clerkManifest.manifest });
     const same = await stack.svc("manifest", "diff", file);
     expect(same.code).toBe(0);
     expect(same.stdout).toContain(`${file} matches the accepted manifest.\nSubmitted now it would be needs_review.\n`);
@@ -138,7 +141,10 @@ describe("manifests", () => {
     const { code, stderr } = await stack.svc("manifest", "submit", refused);
     expect(code).toBe(1);
     expect(stderr).toMatch(/needs_review|reconciliation_rejected/);
-    expect(stderr).toMatch(/\n {2}mcp:ledger\/read: (undiscovered|exceeds): /);
+    expect(stderr).toMatch(
+      /^ref +difference +declared +found\nmcp:ledger\/read +undiscovered +mcp:ledger\/read +not known\n {4}\S/m,
+    );
+    expect(stderr).toContain("\nIn force: no version of reader.\n");
   });
 });
 
@@ -276,11 +282,9 @@ test("a manifest whose server advertises a tool that cannot be declared is submi
       "✓ odd version 1 is reconciled",
       `  a2a:odd at ${discovery.url} answered, without a credential`,
       expect.stringMatching(/^! Rename a2a:odd\/post\ufffd entry at its server: every call of it is denied, /),
+      "In force: odd version 1, reconciled.",
     ],
   });
-  expect(await stack.json("manifest", "submit", odd)).toEqual([
-    { agent_id: expect.any(String), manifest_version: 2, status: "reconciled" },
-  ]);
 });
 
 test("a manifest whose server changed a tool is submitted with the differing lines", async () => {
@@ -357,12 +361,9 @@ test("a manifest of a JSON file is submitted byte for byte", async () => {
     '{ "scopes":{"b\\u006foks":{"tools":[ {"data_classes":["finance"],"ref":"http:ledger/read"}], "hop_budget":3.0}}}';
   const exact = join(stack.folder, "exact.json");
   writeFileSync(exact, `{"manifest":${manifest},\n"agent":"exact"}`);
-  for (const version of [1, 2]) {
-    const { code, stdout } = await stack.svc("manifest", "submit", exact, "--override", "a test");
-    expect([code, stdout]).toEqual([0, `✓ exact version ${version} is attested\n`]);
-    const read = await fetch(`${stack.controlPlane.url}/v1/manifests/books?agent=exact&version=${version}`, {
-      headers: { authorization: `Bearer ${stack.env.SVC_ADMIN_TOKEN}` },
-    });
-    expect(await read.text()).toContain(`"doc":${manifest}`);
-  }
+  expect((await stack.svc("manifest", "submit", exact, "--override", "a test")).code).toBe(0);
+  const read = await fetch(`${stack.controlPlane.url}/v1/manifests/books?agent=exact`, {
+    headers: { authorization: `Bearer ${stack.env.SVC_ADMIN_TOKEN}` },
+  });
+  expect(await read.text()).toContain(`"doc":${manifest}`);
 });

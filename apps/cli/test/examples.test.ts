@@ -36,6 +36,8 @@ const notRun: Readonly<Record<string, string>> = {
 
 /** Examples whose help documents another exit code than 0. */
 const codes: Readonly<Record<string, number>> = {
+  // Nothing waits for a review.
+  'svc manifest approve planner --reason "reviewed in change 4712"': 1,
   // A command that cannot be undone needs a confirmation on a terminal, and there is none here.
   'svc agents revoke planner --reason "its key leaked"': 2,
 };

@@ -1,4 +1,5 @@
 import * as core from "@svc/core";
+import { memberText } from "@svc/tokens";
 import type { BlockRead, SessionRead } from "./audit-plane.ts";
 import {
   type BodyOf,
@@ -14,7 +15,10 @@ import {
 /** An accepted manifest version. `attested`: accepted by an override. */
 export type AgentRegistration = BodyOf<typeof core.agentRegistration>;
 /** A manifest version; `doc` as it was submitted, in wire spelling. */
-export type ManifestRead = BodyOf<typeof core.manifestRead>;
+export interface ManifestRead extends BodyOf<typeof core.manifestRead> {
+  /** The same as text, byte for byte: submitted as `manifestJson` it is stored as it was. */
+  readonly docJson: string;
+}
 /** One agent, and the result of its latest submission. */
 export type AgentListItem = BodyOf<typeof core.agentListItem>;
 /** What submitting a manifest would find. */
@@ -110,14 +114,17 @@ const submitted = ({ manifest, manifestJson, overrideReason: reason }: Omit<Regi
 
 const blockPath = ({ kind, ref }: Blocked): string => `/v1/blocks/${segment(kind)}/${segment(ref)}`;
 
-export const adminPlane = ({ get, post, create, put, remove }: Plane): AdminPlane => ({
+export const adminPlane = ({ get, getWithText, post, create, put, remove }: Plane): AdminPlane => ({
   registerAgent: async ({ name, ...submission }, options) =>
     create("/v1/agents", core.agentRegistration, options, { name, ...submitted(submission) }),
   submitManifest: async ({ agent, ...submission }, options) =>
     create("/v1/manifests", core.agentRegistration, options, { agent, ...submitted(submission) }),
   previewManifest: async ({ agent, ...submission }, options) =>
     post("/v1/manifests/preview", core.manifestPreview, options, { agent, ...submitted(submission) }),
-  manifest: async (scope, query, options) => get(`/v1/manifests/${segment(scope)}`, core.manifestRead, options, query),
+  manifest: async (scope, query, options) => {
+    const { read, text } = await getWithText(`/v1/manifests/${segment(scope)}`, core.manifestRead, options, query);
+    return { ...read, docJson: memberText(text, "doc") ?? "" };
+  },
   agents: (query, options) => get("/v1/agents", core.agentPage, options, query),
   agentId: async (name, options) => (await get("/v1/agents/resolve", core.resolvedAgent, options, { name })).agentId,
   reconciliation: async (agentId, options) =>

@@ -56,12 +56,14 @@ export async function* everyRow<Row>(
  * @throws {ControlPlaneRejected} where the control plane refuses, {ControlPlaneUnavailable} for anything else that is
  * not the expected status with a body that `schema` reads
  */
-type Request = <Schema extends z.ZodType>(
+type Request = <Schema extends z.ZodType>(...request: RequestOf<Schema>) => Promise<BodyOf<Schema>>;
+
+type RequestOf<Schema extends z.ZodType> = [
   path: string,
   schema: Schema,
   options: CallOptions | undefined,
   members?: object,
-) => Promise<BodyOf<Schema>>;
+];
 
 export interface PlanePorts {
   readonly steps: StepPorts;
@@ -97,18 +99,28 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, isRej
     return response;
   }
 
+  const bodyOf = <Schema extends z.ZodType>(line: RequestLine, schema: Schema, response: TransportResponse) => {
+    const read = parseBody(schema, response);
+    // Without the response: the body of a success may hold a token.
+    if (read === undefined) throw new ControlPlaneUnavailable(line, "malformed");
+    return fromWire(schema, read);
+  };
+
   const requests =
     (method: RequestLine["method"], expected = 200): Request =>
     async (path, schema, options, members) => {
       const line = { method, path };
-      const read = parseBody(schema, await expectedResponse(line, expected, options, members));
-      // Without the response: the body of a success may hold a token.
-      if (read === undefined) throw new ControlPlaneUnavailable(line, "malformed");
-      return fromWire(schema, read);
+      return bodyOf(line, schema, await expectedResponse(line, expected, options, members));
     };
 
   return {
     get: requests("GET"),
+    /** GET, with the body's own text: a parse loses the spelling of numbers. */
+    async getWithText<Schema extends z.ZodType>(...[path, schema, options, members]: RequestOf<Schema>) {
+      const line = { method: "GET", path } as const;
+      const response = await expectedResponse(line, 200, options, members);
+      return { read: bodyOf(line, schema, response), text: response.body };
+    },
     post: requests("POST"),
     /** POST, whose success is 201. */
     create: requests("POST", 201),

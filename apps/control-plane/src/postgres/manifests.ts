@@ -2,7 +2,7 @@ import type { AgentSummary, DefinitionChange, ReconciledVersion, ScopeSummary } 
 import type { AuditReads } from "../ports/audit-reads.ts";
 import { AuthorityUnproven, type Manifests, type StoredManifest, type StoredReport } from "../ports/manifests.ts";
 import type { Authenticity } from "./authenticity.ts";
-import type { Pool, Pools } from "./database.ts";
+import type { Fragment, Pool, Pools } from "./database.ts";
 import { openSubmission } from "./manifest-submission.ts";
 import { withTexts } from "./tool-definitions.ts";
 
@@ -44,10 +44,16 @@ export const manifests = (
       ${status === undefined ? sql`` : sql`and m.status = ${status}`}
     order by a.name collate "C" limit ${limit}`,
   async report(agentId) {
+    const scopesOf = (version: Fragment) => sql`array(select s.scope from manifest_scope s
+      where s.agent_id = ${agentId} and s.version = ${version} order by s.scope collate "C")`;
     const [row] = await rows<ReportRow>`
       select r.manifest_version as "manifestVersion", r.status, r.discovery_ok as "discoveryOk", r.diff, r.discovery,
         r.definitions,
-        m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", r.checked_at as "checkedAtMs"
+        m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", r.checked_at as "checkedAtMs",
+        ${scopesOf(sql`r.manifest_version`)} as scopes,
+        (select jsonb_build_object('version', f.version, 'status', f.status, 'scopes', ${scopesOf(sql`f.version`)})
+         from manifest_version f where f.agent_id = ${agentId} and f.status in ('reconciled', 'attested')
+         order by f.version desc limit 1) as "inForce"
       from reconciliation_report r join manifest_version m on m.agent_id = r.agent_id and m.version = r.manifest_version
       where r.agent_id = ${agentId} order by r.manifest_version desc limit 1`;
     const [report] = row === undefined ? [] : await withTexts({ rows }, [row]);

@@ -115,6 +115,12 @@ export const reconciliationReport = z
     ...reconciled,
     attestation: z.object({ by: z.string(), reason: z.string().nullable() }).nullable(),
     checked_at: timestamp,
+    scopes: z.array(z.string()).default([]).meta({ description: "The scopes that this version touches." }),
+    in_force: z
+      .object({ version: z.int(), status: z.enum(manifestStatuses), scopes: z.array(z.string()) })
+      .nullable()
+      .default(null)
+      .meta({ description: "The newest accepted version; null where none was accepted." }),
   })
   .meta({ id: "ReconciliationReport" });
 

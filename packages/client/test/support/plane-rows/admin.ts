@@ -41,7 +41,10 @@ export const adminRows: readonly Row[] = [
       200,
       { agent: "planner", version: 2, status: "attested", attested_by: "human:x", doc: { a_b: 1 }, created_at: t },
     ],
-    want: { agent: "planner", version: 2, status: "attested", attestedBy: "human:x", doc: { a_b: 1 }, createdAt: t },
+    want: {
+      ...{ agent: "planner", version: 2, status: "attested", attestedBy: "human:x", doc: { a_b: 1 }, createdAt: t },
+      docJson: '{"a_b":1}',
+    },
   },
   {
     name: "agents",
@@ -91,6 +94,8 @@ export const adminRows: readonly Row[] = [
         definitions: [{ ref: "r", changed: ["description"], before: "{}", now: null }],
         attestation: { by: "human:x", reason: null },
         checked_at: t,
+        scopes: ["books"],
+        in_force: { version: 1, status: "attested", scopes: ["books"] },
       },
     ],
     want: {
@@ -107,6 +112,8 @@ export const adminRows: readonly Row[] = [
       definitions: [{ ref: "r", changed: ["description"], before: "{}", now: null }],
       attestation: { by: "human:x", reason: null },
       checkedAt: t,
+      scopes: ["books"],
+      inForce: { version: 1, status: "attested", scopes: ["books"] },
     },
   },
   {
