@@ -9,6 +9,8 @@ const entry = (name: string, description: string, load?: Load) => ({ name, descr
 export const commands = [
   entry("demo", "Start everything on free ports and run the whole story, step by step."),
   entry("dev", "Start control plane, enforcement point and two example services on this machine."),
+  entry("login", "Keep a control plane's address and bearer for later commands.", () => import("./commands/login.ts")),
+  entry("context", "List and choose the control planes of svc login.", () => import("./commands/context.ts")),
   entry("check", "Check that a deployment is healthy and safely configured.", () => import("./commands/check.ts")),
   entry("manifest", "Lint, submit, show and compare manifests.", () => import("./commands/manifest.ts")),
   entry("consent", "Record a person's consent to a scope and start a session.", () => import("./commands/consent.ts")),

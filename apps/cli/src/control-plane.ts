@@ -7,40 +7,54 @@ import type {
   PageQuery,
 } from "@svc/client";
 import { type Command, Option } from "commander";
+import { type Context, contextOf, type Plane } from "./contexts.ts";
 import { Fault, notTried } from "./fault.ts";
 import { secretSetting } from "./secret-setting.ts";
 
-/** Which of the control plane's bearers a call needs. */
-export type Plane = "admin" | "audit" | "identity";
-
 export interface ControlPlaneFlags {
-  readonly controlPlane: string;
+  /** By default the context's. */
+  readonly controlPlane?: string;
+  readonly context?: string;
   readonly json?: boolean;
 }
 
 /** Adds the options of every command that calls a control plane. */
 export const withControlPlane = (command: Command): Command =>
-  command.addOption(
-    new Option("--control-plane <url>", "the control plane's address")
-      .env("SVC_CONTROL_PLANE_URL")
-      .default("http://127.0.0.1:8080"),
-  );
+  command
+    .addOption(
+      new Option(
+        "--control-plane <url>",
+        "the control plane's address (default: the context's, or http://127.0.0.1:8080)",
+      ).env("SVC_CONTROL_PLANE_URL"),
+    )
+    .option("--context <name>", "a control plane of svc login (default: the one that svc context use chose)");
+
+const onThisMachine = "http://127.0.0.1:8080";
 
 /** An audit reader may be the admin, an identity reader either (docs/reference/routes.md#planes-and-bearers). */
-const bearerSettings: Readonly<Record<Plane, readonly string[]>> = {
-  admin: ["SVC_ADMIN_TOKEN"],
-  audit: ["SVC_AUDIT_TOKEN", "SVC_ADMIN_TOKEN"],
-  identity: ["SVC_IDENTITY_TOKEN", "SVC_AUDIT_TOKEN", "SVC_ADMIN_TOKEN"],
+const planesFor: Readonly<Record<Plane, readonly Plane[]>> = {
+  admin: ["admin"],
+  audit: ["audit", "admin"],
+  identity: ["identity", "audit", "admin"],
 };
+const settingOf = (plane: Plane): string => `SVC_${plane.toUpperCase()}_TOKEN`;
 
 /** Seconds: the submission of a manifest waits for its discovery. */
 const timeout = 300;
 
-/** One control plane, called with the bearers of the environment. */
-export type ControlPlane = ReturnType<typeof openControlPlane>;
+/** One control plane. */
+export type ControlPlane = ReturnType<typeof controlPlaneAt>;
 
-export function openControlPlane({ controlPlane }: ControlPlaneFlags) {
-  const url = controlPlane.replace(/\/+$/, "");
+/** That of the flags, of a context or of this machine. */
+export function openControlPlane({ controlPlane, context: name }: ControlPlaneFlags): ControlPlane {
+  const context = name === undefined && controlPlane !== undefined ? undefined : contextOf(name);
+  const url = context?.controlPlane ?? controlPlane ?? onThisMachine;
+  return controlPlaneAt(url, (plane) => bearerOf(plane, context));
+}
+
+/** @param bearerFor returns a plane's bearer */
+export function controlPlaneAt(address: string, bearerFor: (plane: Plane) => string) {
+  const url = address.replace(/\/+$/, "");
   let aheadMs = 0;
 
   const timedFetch: typeof fetch = async (...request) => {
@@ -70,7 +84,7 @@ export function openControlPlane({ controlPlane }: ControlPlaneFlags) {
     send: (svc: AuthzClient) => Promise<Result>,
     identity: Pick<AuthzClientOptions, "identityKey" | "agentName"> = {},
   ): Promise<Result> {
-    const bearer = plane && bearerOf(plane);
+    const bearer = plane && bearerFor(plane);
     const svc = await open({ adminToken: bearer, auditToken: bearer, identityToken: bearer, ...identity });
     return send(svc).catch((cause: unknown) => {
       throw faultOf(cause, plane, url);
@@ -113,15 +127,24 @@ export const absentBy =
 export const unreachable = (url: string, cause: unknown): Fault =>
   notTried(`${url} cannot be reached`, "Check --control-plane or SVC_CONTROL_PLANE_URL, and that it runs.", cause);
 
-/** @throws {Fault} where there is none */
-export function bearerOf(plane: Plane): string {
-  const [named = ""] = bearerSettings[plane];
-  for (const name of bearerSettings[plane]) {
-    // The setting lists every bearer that the service accepts: any of them will do.
-    const [first = ""] = (secretSetting(name) ?? "").split(",");
-    if (first !== "") return first.trim().replace(/^[^=]*=(?=[^=])/, "");
+/** The setting lists every bearer that the service accepts: any of them will do. */
+const fromEnvironment = (plane: Plane): string | undefined =>
+  secretSetting(settingOf(plane))
+    ?.split(",")[0]
+    ?.trim()
+    .replace(/^[^=]*=(?=[^=])/, "") || undefined;
+
+/** A context's bearers are for its address alone, those of the environment for any. @throws {Fault} where there is none */
+function bearerOf(plane: Plane, context: Context | undefined): string {
+  const sources = [(each: Plane) => context?.bearers[each], fromEnvironment];
+  for (const source of sources) {
+    for (const each of planesFor[plane]) {
+      const bearer = source(each);
+      if (bearer !== undefined) return bearer;
+    }
   }
-  const advice = `Put it into the environment: export ${named}=..., or name its file: ${named}_FILE.`;
+  const name = settingOf(plane);
+  const advice = `Put it into the environment: export ${name}=..., or name its file: ${name}_FILE. svc login keeps it.`;
   throw notTried(`there is no bearer of the ${plane} plane`, advice);
 }
 
@@ -140,7 +163,8 @@ function faultOf(cause: unknown, plane: Plane | undefined, url: string): unknown
       : unreachable(url, cause);
   }
   if (status === 401 && plane) {
-    return notTried(`the bearer of the ${plane} plane is refused`, `Check ${bearerSettings[plane].join(" or ")}.`);
+    const advice = `Check ${planesFor[plane].map(settingOf).join(" or ")}, or run svc login again.`;
+    return new Fault(`the bearer of the ${plane} plane is refused`, advice, { exitCode: 2, code: "unauthorized" });
   }
   const reason = "reason" in cause ? cause.reason : cause.message;
   const message = `${reason ?? "It gave no explanation."} (${code ?? "no code"}, HTTP ${status})`;

@@ -11,16 +11,43 @@ export const print = (line: string): void => void process.stdout.write(`${line}\
 export const printJson = (value: unknown): void => print(JSON.stringify(value));
 
 type Core = typeof import("@svc/core");
-type BodyName = { [Name in keyof Core]: Core[Name] extends z.ZodType ? Name : never }[keyof Core];
+export type BodyName = { [Name in keyof Core]: Core[Name] extends z.ZodType ? Name : never }[keyof Core];
+/** A body of the API as the client returns it. */
+export type Body<Name extends BodyName> = CamelCased<z.input<Core[Name]>>;
+/** What programs read. */
+export type DataFormat = "json" | "yaml";
 
-/** One line of JSON for each, in wire spelling. */
+async function printerOf(format: DataFormat) {
+  if (format === "json") return { one: printJson, item: printJson };
+  const { stringify } = await import("yaml");
+  const one = (value: unknown): void => void process.stdout.write(stringify(value));
+  return { one, item: (value: unknown) => one([value]) };
+}
+
+/** Each in wire spelling: a line of JSON, or an item of one YAML sequence. */
 export async function printBodies<Name extends BodyName>(
   name: Name,
-  bodies: AsyncIterable<CamelCased<z.input<Core[Name]>>> | Iterable<CamelCased<z.input<Core[Name]>>>,
+  bodies: AsyncIterable<Body<Name>> | Iterable<Body<Name>>,
+  format: DataFormat = "json",
 ): Promise<void> {
   const core = await import("@svc/core");
-  for await (const body of bodies) printJson(core.toWire(core[name], body));
+  const { item } = await printerOf(format);
+  for await (const body of bodies) item(core.toWire(core[name], body));
 }
+
+/** One body that is no list's, in wire spelling. */
+export async function printBody<Name extends BodyName>(
+  name: Name,
+  body: Body<Name>,
+  format: DataFormat = "json",
+): Promise<void> {
+  const core = await import("@svc/core");
+  await printData(core.toWire(core[name], body), format);
+}
+
+/** One value as it is spelled. */
+export const printData = async (value: unknown, format: DataFormat): Promise<void> =>
+  (await printerOf(format)).one(value);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colors.
 const escapes = /\u001b\[[0-9;]*m/g;
@@ -42,11 +69,16 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [colors.bold(line(head)), ...rows.map(line)].join("\n");
 }
 
-/** `allow`, `deny TARGET_BLOCKED` or `would deny TARGET_BLOCKED`, in color. */
-export function verdict({ decision, denyReason, enforced }: Pick<ChainHop, "decision" | "denyReason" | "enforced">) {
-  if (decision === "allow") return colors.green("allow");
-  return enforced ? colors.red(`deny ${denyReason}`) : colors.yellow(`would deny ${denyReason}`);
-}
+type Verdict = Pick<ChainHop, "decision" | "denyReason" | "enforced">;
+
+/** `allow`, `deny TARGET_BLOCKED` or `would deny TARGET_BLOCKED`. */
+export const verdictText = ({ decision, denyReason, enforced }: Verdict): string =>
+  decision === "allow" ? "allow" : `${enforced ? "deny" : "would deny"} ${denyReason}`;
+
+export const verdictColor = ({ decision, enforced }: Verdict) =>
+  decision === "allow" ? colors.green : enforced ? colors.red : colors.yellow;
+
+export const verdict = (row: Verdict): string => verdictColor(row)(verdictText(row));
 
 /** Progress on standard error: one line that each step replaces on a terminal; else a line a step, `everyMs` apart. */
 export function progress({ isShown = true, everyMs = 0 } = {}) {

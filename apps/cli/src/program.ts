@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { endWithItsReader } from "@svc/host/process-end";
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
 import { addCompletion } from "./commands/completion.ts";
 import { commands } from "./commands.ts";
-import { Fault } from "./fault.ts";
-import { colors } from "./output.ts";
+import { notTried } from "./fault.ts";
+import { reportFault } from "./report-fault.ts";
 
 const { version }: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
@@ -22,15 +22,12 @@ Environment:
   NO_COLOR                no colors
 `;
 
-const helpHint = "Run with --help for the options.";
-
 /** Loads only the given command: the libraries of the others would take most of the start. */
 async function loadProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("svc")
     .description("Authorize what software agents may do on behalf of a person, one hop at a time.")
     .version(version, "-V, --version", "print its version")
-    .showHelpAfterError(helpHint)
-    .exitOverride()
+    .helpCommand(false)
     // Options after `svc run ... --` belong to the command that it runs.
     .enablePositionalOptions()
     .addHelpText("after", exitCodes);
@@ -47,22 +44,18 @@ async function loadProgram(args: readonly string[]): Promise<Command> {
   return program;
 }
 
-/** Commands do not inherit these settings from their program. */
-function throwOnExit(command: Command): void {
-  command.exitOverride().showHelpAfterError(helpHint);
-  for (const child of command.commands) throwOnExit(child);
+/** What is wrong with the command line is reported as every other error. Commands do not inherit it from their program. */
+function throwOnExit(command: Command, words: string): void {
+  command.configureOutput({ outputError: () => {} }).exitOverride((cause) => {
+    if (cause.exitCode === 0 || cause.code === "commander.help") throw cause;
+    throw notTried(cause.message.replace(/^error: /, ""), `See ${words} --help.`, cause);
+  });
+  for (const child of command.commands) throwOnExit(child, `${words} ${child.name()}`);
 }
 
-function report(cause: unknown): void {
-  if (cause instanceof CommanderError) {
-    // Commander has printed the error; help and version are none.
-    process.exitCode = cause.exitCode === 0 ? 0 : 2;
-    return;
-  }
-  process.stderr.write(`${colors.red("error:")} ${cause instanceof Error ? cause.message : String(cause)}\n`);
-  process.stderr.write(`${cause instanceof Fault ? cause.advice : helpHint}\n`);
-  process.exitCode = cause instanceof Fault ? cause.exitCode : 1;
-}
+/** `svc help keys rotate` is `svc keys rotate --help`. */
+const withoutHelpCommand = ([first, ...rest]: readonly string[]): readonly string[] =>
+  first === "help" ? [...rest, "--help"] : first === undefined ? ["--help"] : [first, ...rest];
 
 /** `svc dev ...`, and a shell's `svc complete -- dev ...`. */
 function isForDev([first, , third]: readonly string[]): boolean {
@@ -80,16 +73,16 @@ function shieldKeyIds(args: readonly string[]): readonly string[] {
 }
 
 endWithItsReader(process.stdout);
+const args = shieldKeyIds(withoutHelpCommand(process.argv.slice(2)));
 try {
-  const args = shieldKeyIds(process.argv.slice(2));
   if (isForDev(args)) {
     const { runDev } = await import("./run/program.ts");
     process.exitCode = await runDev(args);
   } else {
     const program = await loadProgram(args);
-    throwOnExit(program);
+    throwOnExit(program, "svc");
     await program.parseAsync(args, { from: "user" });
   }
 } catch (cause) {
-  report(cause);
+  process.exitCode = reportFault(cause, args);
 }

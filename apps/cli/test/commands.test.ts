@@ -156,7 +156,7 @@ describe("a session", () => {
     expect(await stack.json("sessions", "list", "--user", "grace")).toMatchObject([
       { session_id: id, status: "active" },
     ]);
-    expect((await stack.svc("sessions", "list", "--user", "grace")).stdout).toContain(id);
+    expect((await stack.svc("sessions", "list", "--user", "grace", "-o", "name")).stdout).toBe(`${id}\n`);
     const revoked = await stack.svc("sessions", "revoke", id, "--reason", "over");
     expect(revoked).toMatchObject({ code: 0, stdout: `${id} is revoked\n` });
     expect(await stack.json("sessions", "show", id)).toMatchObject([{ status: "revoked", revoked_reason: "over" }]);

@@ -15,6 +15,7 @@ export interface Started {
   readonly ended: Promise<Ended>;
   /** Its output so far. */
   stdout(): string;
+  stderr(): string;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -35,6 +36,7 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
     pid: child.pid ?? 0,
     ended: once(child, "close").then(([code]) => ({ code, stdout, stderr })),
     stdout: () => stdout,
+    stderr: () => stderr,
     kill: (signal) => void child.kill(signal),
   };
 }

@@ -1,11 +1,15 @@
 /** A shell's exit code for SIGPIPE, which Node ignores. Not 0: a gate whose report was not read has not passed. */
 const exitCode = 141;
 
-/** Ends the process when the reader of its output is gone, as in `svc decisions | head -1`. */
+/**
+ * Ends the process when its output cannot be written: silently when the reader is gone, as in `svc decisions | head -1`,
+ * else with the error, as on a full disk.
+ */
 export function endWithItsReader(stream: NodeJS.WriteStream): void {
   stream.on("error", (cause: NodeJS.ErrnoException) => {
     if (cause.code === "EPIPE") process.exit(exitCode);
-    throw cause;
+    process.stderr.write(`error: the output cannot be written: ${cause.message}\nCheck where it is sent.\n`);
+    process.exit(1);
   });
 }
 

@@ -1,9 +1,11 @@
-import type { AgentIdentity, AgentListItem } from "@svc/client";
+import type { AgentIdentity } from "@svc/client";
 import { type ManifestStatus, manifestStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { commandGroup, confirm, type Revocation } from "../command-group.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { colors, print, printBodies, shown, table } from "../output.ts";
+import { type FormatFlags, formatOf, isData, type ListFlags, withFormat, withList } from "../formats.ts";
+import { colors, print, printBody, shown } from "../output.ts";
+import { printList, type View } from "../print-list.ts";
 
 const examples = `
 Examples:
@@ -18,69 +20,78 @@ Examples:
 
 export const command = (): Command =>
   commandGroup("agents", examples, [
-    withControlPlane(new Command("list"))
+    withList(withControlPlane(new Command("list")), "one line an agent")
       .description("List agents by name.")
       .addOption(new Option("--status <status>", "of the latest manifest").choices([...manifestStatuses]))
-      .option("--json", "one line of JSON an agent")
       .action(list),
-    withControlPlane(new Command("revoke"))
+    withFormat(withControlPlane(new Command("revoke")), "one line")
       .description("Revoke an agent permanently.")
       .argument("<name>")
       .option("--reason <text>", "kept in the record")
       .option("--yes", "do not ask")
-      .option("--json", "one line of JSON")
       .action(revoke),
-    withControlPlane(new Command("identity"))
+    withFormat(withControlPlane(new Command("identity")), "one line")
       .description("Show an agent's identity.")
       .argument("<name>")
-      .option("--json", "one line of JSON")
       .action(identity),
-    withControlPlane(new Command("lift-quarantine"))
+    withFormat(withControlPlane(new Command("lift-quarantine")), "one line")
       .description("End an agent's quarantine, as if it had never enrolled.")
       .argument("<name>")
       .option("--reason <text>", "kept in the record")
-      .option("--json", "one line of JSON")
       .action(liftQuarantine),
   ]);
 
-async function list({ status, json, ...flags }: ControlPlaneFlags & { status?: ManifestStatus }): Promise<void> {
-  const agents = await openControlPlane(flags).all("admin", (svc, page) => svc.admin.agents({ status, ...page }));
-  if (json) return printBodies("agentListItem", agents);
-  if (agents.length === 0) return print("No agents match.");
-  const cells = ({ id, name, latestManifestVersion: version, latestStatus: latest }: AgentListItem) => [
-    shown(name),
-    String(version),
-    latest === "reconciled" || latest === "attested" ? colors.green(latest) : colors.yellow(latest),
-    colors.dim(id),
-  ];
-  print(table(["name", "manifest", "status", "id"], agents.map(cells)));
+async function list(flags: ControlPlaneFlags & ListFlags & { readonly status?: ManifestStatus }): Promise<void> {
+  const plane = openControlPlane(flags);
+  const { status } = flags;
+  await printList(view, flags, () => plane.rows("admin", (svc, page) => svc.admin.agents({ status, ...page })));
 }
 
-async function identity(name: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
-  await printIdentity(await openControlPlane(flags).call("identity", (svc) => svc.identity.of(name)), json);
+const view: View<"agentListItem"> = {
+  body: "agentListItem",
+  none: "No agents match.",
+  nameOf: (agent) => agent.name,
+  columns: [
+    { title: "name", text: (agent) => agent.name },
+    { title: "manifest", text: (agent) => agent.latestManifestVersion },
+    {
+      title: "status",
+      text: (agent) => agent.latestStatus,
+      paint: ({ latestStatus }) => (acceptedStatuses.includes(latestStatus) ? colors.green : colors.yellow),
+    },
+    { title: "id", text: (agent) => agent.id, kind: "id", isWide: true },
+  ],
+};
+const acceptedStatuses: readonly string[] = ["reconciled", "attested"];
+
+async function identity(name: string, flags: ControlPlaneFlags & FormatFlags): Promise<void> {
+  await printIdentity(await openControlPlane(flags).call("identity", (svc) => svc.identity.of(name)), flags);
 }
 
-type Lift = ControlPlaneFlags & Pick<Revocation, "reason">;
+type Lift = ControlPlaneFlags & FormatFlags & Pick<Revocation, "reason">;
 
-async function liftQuarantine(name: string, { reason, json, ...flags }: Lift): Promise<void> {
+async function liftQuarantine(name: string, { reason, ...flags }: Lift): Promise<void> {
   const plane = openControlPlane(flags);
   const id = await plane.call("admin", (svc) => svc.admin.agentId(name));
-  await printIdentity(await plane.call("admin", (svc) => svc.identity.liftQuarantine(id, { reason })), json);
+  await printIdentity(await plane.call("admin", (svc) => svc.identity.liftQuarantine(id, { reason })), flags);
 }
 
-async function printIdentity(found: AgentIdentity, json: boolean | undefined): Promise<void> {
-  if (json) return printBodies("agentIdentity", [found]);
+async function printIdentity(found: AgentIdentity, flags: FormatFlags): Promise<void> {
+  const format = formatOf(flags);
+  if (isData(format)) return printBody("agentIdentity", found, format);
   const { agent, status, jwks } = found;
   const tint = status === "enrolled" ? colors.green : status === "none" ? colors.dim : colors.red;
   const keys = jwks.keys.map(({ kid }) => ` with key ${kid}`).join("");
   print(`${shown(agent)} is ${tint(status === "none" ? "not enrolled" : status)}${keys}`);
 }
 
-async function revoke(name: string, { reason, yes, json, ...flags }: ControlPlaneFlags & Revocation): Promise<void> {
+async function revoke(name: string, flags: ControlPlaneFlags & FormatFlags & Revocation): Promise<void> {
+  const { reason, yes } = flags;
   const plane = openControlPlane(flags);
   const id = await plane.call("admin", (svc) => svc.admin.agentId(name));
   await confirm(`Revoke ${name} permanently? Every chain with this agent will be denied.`, yes);
   const revoked = await plane.call("admin", (svc) => svc.identity.revoke(id, { reason }));
-  if (json) return printBodies("agentIdentity", [revoked]);
+  const format = formatOf(flags);
+  if (isData(format)) return printBody("agentIdentity", revoked, format);
   print(`${shown(name)} is ${colors.red("revoked")}`);
 }

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { print, printJson, shown } from "../output.ts";
+import { type FormatFlags, formatOf, isData, withFormat } from "../formats.ts";
+import { print, printData, shown } from "../output.ts";
 import type { Lending } from "../run/session.ts";
 import { lifetime } from "./lifetime.ts";
 
@@ -16,30 +17,33 @@ Examples:
                                    for SVC_PEP_SESSION_FILE; keep it secret
 `;
 
-type Flags = ControlPlaneFlags & Lending;
+type Flags = ControlPlaneFlags & FormatFlags & Lending;
 
 export const command = (): Command =>
-  withControlPlane(new Command("consent"))
+  withFormat(
+    withControlPlane(new Command("consent")),
+    "one line: {session_id, token, agent, scope, policy_version, hop_budget, expires_at, ...}",
+  )
     .requiredOption("--scope <scope>", "the scope")
     .requiredOption("--user <sub>", "the person who consents")
     .option("--agent <name>", "delegate to this entry agent at once, and print its token")
     .option("--data-class <classes>", "data classes to delegate, separated by spaces (default: all)")
     .option("--ttl <seconds>", "lifetime, 60 to 86400 (default: the control plane's)", lifetime)
-    .option("--json", "one line: {session_id, token, agent, scope, policy_version, hop_budget, expires_at, ...}")
     .addHelpText("after", examples)
     .action(consent);
 
-async function consent({ json, ...flags }: Flags): Promise<void> {
+async function consent(flags: Flags): Promise<void> {
   const { session, agent } = await openControlPlane(flags).call("admin", async (svc) => {
     if (flags.agent !== undefined) return (await import("../run/session.ts")).consentAndDelegate(svc, flags);
     const { scope, user, ttl } = flags;
     return { session: await svc.consent({ scope, userSub: user, ttlSeconds: ttl }), agent: undefined };
   });
   const token = agent?.context.token ?? session.rootGrant;
-  if (json) {
+  const format = formatOf(flags);
+  if (isData(format)) {
     const { consentResponse, toWire } = await import("@svc/core");
     const { root_grant: _, ...facts } = toWire(consentResponse, session);
-    return printJson({ ...facts, ...(agent && { agent: agent.name, data_class: agent.dataClass }), token });
+    return printData({ ...facts, ...(agent && { agent: agent.name, data_class: agent.dataClass }), token }, format);
   }
   print(`${shown(flags.user)} consented to "${shown(flags.scope)}" until ${session.expiresAt}`);
   if (agent !== undefined) print(`${shown(agent.name)} may act for ${shown(agent.dataClass)}`);

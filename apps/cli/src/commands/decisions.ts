@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { DecisionRow } from "@svc/client";
 import { untilSignal } from "@svc/host/process-end";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
-import { colors, print, printBodies, shown, table, verdict } from "../output.ts";
+import { type ListFlags, withList } from "../formats.ts";
+import { verdictColor, verdictText } from "../output.ts";
+import { printList, printStream, type View } from "../print-list.ts";
 import { followDecisions } from "../tail.ts";
 
 const examples = `
@@ -16,41 +17,26 @@ Examples:
   svc decisions --json --limit 1000 | jq -r .target | sort | uniq -c
 `;
 
-interface Flags extends ControlPlaneFlags, DecisionFlags {
-  readonly limit: number;
+interface Flags extends ControlPlaneFlags, DecisionFlags, ListFlags {
   readonly follow?: boolean;
 }
 
 export const command = (): Command =>
-  withDecisionFilters(withControlPlane(new Command("decisions")))
-    .option("--limit <n>", "maximum number", rowCount, 50)
-    .option("--follow", "print new decisions from now (or --since) on, oldest first")
-    .option("--json", "one line of JSON a decision")
+  withList(withDecisionFilters(withControlPlane(new Command("decisions"))), "one line a decision", 50)
+    .option("--follow", "print new ones from now (or --since) on, oldest first, a few seconds behind")
     .addHelpText("after", examples)
     .action(decisions);
 
-function rowCount(text: string): number {
-  const count = Number(text);
-  if (!/^\d{1,9}$/.test(text) || count < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return count;
-}
-
-async function decisions({ follow, json, limit, ...flags }: Flags): Promise<void> {
-  if (follow) return followAll(flags, json === true);
+async function decisions({ follow, ...flags }: Flags): Promise<void> {
+  if (follow || flags.watch) return followAll(flags);
   const plane = openControlPlane(flags);
   const query = toFilters(flags);
-  const rows: DecisionRow[] = [];
-  const matching = plane.rows("audit", (svc, page) => svc.audit.decisions({ ...query, ...page }), Math.min(limit, 200));
-  for await (const row of matching) {
-    rows.push(row);
-    if (rows.length === limit) break;
-  }
-  if (json) return printBodies("decisionRow", rows);
-  if (rows.length === 0) print("No decisions match.");
-  else print(table(["time", "verdict", "agent", "target", "data class", "action"], rows.map(cells)));
+  const pageSize = Math.min(flags.limit, 200);
+  const read = () => plane.rows("audit", (svc, page) => svc.audit.decisions({ ...query, ...page }), pageSize);
+  await printList(view, flags, read);
 }
 
-async function followAll(flags: Omit<Flags, "limit">, json: boolean): Promise<void> {
+async function followAll(flags: Omit<Flags, "follow">): Promise<void> {
   const plane = openControlPlane(flags);
   // Reads the control plane's clock, and fails early for a wrong bearer.
   await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
@@ -60,16 +46,23 @@ async function followAll(flags: Omit<Flags, "limit">, json: boolean): Promise<vo
     if (await Promise.race([ended, delay(1_000).then(() => undefined)])) process.exit(0);
   };
   const fromMs = since === undefined ? plane.nowMs() : Date.parse(since);
-  const rows = followDecisions(plane, filters, fromMs, waited);
-  if (json) return printBodies("decisionRow", rows);
-  for await (const row of rows) print(cells(row).join("  "));
+  await printStream(view, flags, followDecisions(plane, filters, fromMs, waited));
 }
 
-const cells = (row: DecisionRow): readonly string[] => [
-  colors.dim(row.ts),
-  verdict(row),
-  shown(row.actingAgent),
-  shown(row.target),
-  shown(row.dataClass),
-  colors.dim(row.actionId),
-];
+const view: View<"decisionRow"> = {
+  body: "decisionRow",
+  none: "No decisions match.",
+  nameOf: (row) => row.actionId,
+  columns: [
+    { title: "age", text: (row) => row.ts, kind: "time" },
+    { title: "verdict", text: verdictText, paint: verdictColor },
+    { title: "agent", text: (row) => row.actingAgent },
+    { title: "target", text: (row) => row.target },
+    { title: "data class", text: (row) => row.dataClass },
+    { title: "hop", text: (row) => row.hop, isWide: true },
+    { title: "taint", text: (row) => row.taint, isWide: true },
+    { title: "policy", text: (row) => row.policyVersion, isWide: true },
+    { title: "session", text: (row) => row.sessionId, kind: "id", isWide: true },
+    { title: "action", text: (row) => row.actionId, kind: "id" },
+  ],
+};

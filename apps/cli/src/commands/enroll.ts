@@ -3,7 +3,8 @@ import { Command } from "commander";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault, notTried } from "../fault.ts";
-import { colors, print, printJson, shown } from "../output.ts";
+import { type FormatFlags, formatOf, isData, withFormat } from "../formats.ts";
+import { colors, print, printBody, printJson, shown } from "../output.ts";
 
 const examples = `
 An agent's key proves that it acts; a person vouches for the key with an ID token of the control plane's OpenID provider
@@ -27,19 +28,17 @@ export const command = (): Command =>
       .argument("<file>", "a JWK, readable by its owner alone")
       .option("--json", "one line: {file, thumbprint}")
       .action(key),
-    withControlPlane(new Command("token"))
+    withFormat(withControlPlane(new Command("token")), "{enroll_token, agent, expires_at}")
       .description("Issue a token for one enrollment of one agent.")
       .argument("<agent>")
       .option("--ttl <seconds>", "lifetime, 60 to 86400", Number, 3_600)
-      .option("--json", "one line: {enroll_token, agent, expires_at}")
       .action(token),
-    withControlPlane(new Command("agent"))
+    withFormat(withControlPlane(new Command("agent")), "{status, ...}")
       .description("Enroll an agent with its key.")
       .argument("<agent>")
       .requiredOption("--key <file>", "its private key: a JWK or PKCS#8 PEM")
       .option("--id-token-file <file>", "ID token of the person responsible; without it, the agent is quarantined")
       .option("--enroll-token-file <file>", "in place of the bearer of the admin plane")
-      .option("--json", "one line: {status, ...}")
       .action(agent),
   ]);
 
@@ -55,22 +54,22 @@ async function key(file: string, { json }: { readonly json?: boolean }): Promise
   else print(kid);
 }
 
-async function token(agent: string, { ttl, json, ...flags }: ControlPlaneFlags & { readonly ttl: number }) {
+async function token(agent: string, { ttl, ...flags }: ControlPlaneFlags & FormatFlags & { readonly ttl: number }) {
   const issued = await openControlPlane(flags).call("admin", (svc) =>
     svc.identity.issueEnrollToken({ agent, ttlSeconds: ttl }),
   );
-  if (!json) return print(issued.enrollToken);
-  const { enrollTokenResponse, toWire } = await import("@svc/core");
-  printJson(toWire(enrollTokenResponse, issued));
+  const format = formatOf(flags);
+  if (isData(format)) return printBody("enrollTokenResponse", issued, format);
+  print(issued.enrollToken);
 }
 
-interface Enrollment extends ControlPlaneFlags {
+interface Enrollment extends ControlPlaneFlags, FormatFlags {
   readonly key: string;
   readonly idTokenFile?: string;
   readonly enrollTokenFile?: string;
 }
 
-async function agent(name: string, { key, idTokenFile, enrollTokenFile, json, ...flags }: Enrollment): Promise<void> {
+async function agent(name: string, { key, idTokenFile, enrollTokenFile, ...flags }: Enrollment): Promise<void> {
   const plane = openControlPlane(flags);
   const identity = { identityKey: await agentKey(key), agentName: name };
   const vouched = {
@@ -82,10 +81,9 @@ async function agent(name: string, { key, idTokenFile, enrollTokenFile, json, ..
     (svc) => svc.identity.enroll(vouched),
     identity,
   );
-  if (json) {
-    const { completionResponse, toWire } = await import("@svc/core");
-    printJson(toWire(completionResponse, outcome));
-  } else if (outcome.status === "enrolled") print(`${shown(name)} is ${colors.green("enrolled")}`);
+  const format = formatOf(flags);
+  if (isData(format)) await printBody("completionResponse", outcome, format);
+  else if (outcome.status === "enrolled") print(`${shown(name)} is ${colors.green("enrolled")}`);
   if (outcome.status === "enrolled") return;
   throw new Fault(`${name} is quarantined, unless it was enrolled before: ${outcome.reason}`, advice[outcome.reason]);
 }

@@ -1,7 +1,9 @@
 import type { ChainHop, ChainRead, ExplanationRead } from "@svc/client";
 import { Command } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { colors, print, printJson, shown, verdict } from "../output.ts";
+import { type FormatFlags, formatOf, isData, withFormat } from "../formats.ts";
+import { colors, print, printData, shown, verdict } from "../output.ts";
+import { wholeActionId } from "../whole-id.ts";
 
 const examples = `
 Examples:
@@ -11,20 +13,21 @@ Examples:
 `;
 
 export const command = (): Command =>
-  withControlPlane(new Command("explain"))
-    .argument("<action_id>", "of the decision; enforcement points return it with every denied call")
-    .option("--json", "one line: {explanation, chain}")
+  withFormat(withControlPlane(new Command("explain")), "one line: {explanation, chain}")
+    .argument("<action_id>", "of the decision, or the end of it; enforcement points return it with every denied call")
     .addHelpText("after", examples)
     .action(explain);
 
-async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
+async function explain(id: string, flags: ControlPlaneFlags & FormatFlags): Promise<void> {
   const plane = openControlPlane(flags);
+  const actionId = await wholeActionId(plane, id);
   const [explanation, chain] = await plane.call("audit", ({ audit }) =>
     Promise.all([audit.explanation(actionId), audit.chain(actionId)]),
   );
-  if (json) {
+  const format = formatOf(flags);
+  if (isData(format)) {
     const { chainRead, explanationRead, toWire } = await import("@svc/core");
-    return printJson({ explanation: toWire(explanationRead, explanation), chain: toWire(chainRead, chain) });
+    return printData({ explanation: toWire(explanationRead, explanation), chain: toWire(chainRead, chain) }, format);
   }
   const action = chain.hops.find((hop) => hop.actionId === explanation.actionId);
   print(action === undefined ? explanation.decision : headline(action));

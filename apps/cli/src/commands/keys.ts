@@ -1,8 +1,9 @@
-import type { IssuerKey } from "@svc/client";
 import { Command } from "commander";
 import { commandGroup, confirm } from "../command-group.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { colors, print, printBodies, printJson, table } from "../output.ts";
+import { type FormatFlags, formatOf, isData, type ListFlags, withFormat, withList } from "../formats.ts";
+import { colors, print, printBody, printData } from "../output.ts";
+import { printList, type View } from "../print-list.ts";
 
 const examples = `
 Examples:
@@ -14,48 +15,56 @@ Examples:
 
 export const command = (): Command =>
   commandGroup("keys", examples, [
-    withControlPlane(new Command("list"))
+    withList(withControlPlane(new Command("list")), "one line a key")
       .description("List the published keys, oldest first.")
-      .option("--json", "one line of JSON a key")
       .action(list),
-    withControlPlane(new Command("rotate"))
+    withFormat(withControlPlane(new Command("rotate")), "{kid, activates_at}")
       .description("Publish the next key.")
       .option("--now", "sign with it at once")
       .option("--yes", "do not ask")
-      .option("--json", "one line of JSON: {kid, activates_at}")
       .action(rotate),
-    withControlPlane(new Command("remove"))
+    withFormat(withControlPlane(new Command("remove")), "{kid}")
       .description("Remove a key: every token it signed is refused at once.")
       .argument("<kid>")
       .option("--yes", "do not ask")
-      .option("--json", "one line of JSON: {kid}")
       .action(remove),
   ]);
 
-async function list({ json, ...flags }: ControlPlaneFlags): Promise<void> {
-  const keys = await openControlPlane(flags).all("admin", (svc, page) => svc.admin.issuerKeys(page));
-  if (json) return printBodies("issuerKey", keys);
-  const cells = (key: IssuerKey) => [
-    key.kid,
-    key.status === "active" ? colors.green(key.status) : key.status,
-    key.activatesAt ?? "from the settings",
-    key.supersededAt ?? "",
-  ];
-  print(table(["kid", "status", "signs from", "until"], keys.map(cells)));
+async function list(flags: ControlPlaneFlags & ListFlags): Promise<void> {
+  const plane = openControlPlane(flags);
+  await printList(view, flags, () => plane.rows("admin", (svc, page) => svc.admin.issuerKeys(page)));
 }
 
-type RotateFlags = ControlPlaneFlags & { readonly now?: boolean; readonly yes?: boolean };
+const view: View<"issuerKey"> = {
+  body: "issuerKey",
+  none: "No key is published.",
+  nameOf: (key) => key.kid,
+  columns: [
+    { title: "kid", text: (key) => key.kid },
+    {
+      title: "status",
+      text: (key) => key.status,
+      paint: (key) => (key.status === "active" ? colors.green : colors.dim),
+    },
+    { title: "signs from", text: (key) => key.activatesAt ?? "the start: of the settings" },
+    { title: "until", text: (key) => key.supersededAt },
+  ],
+};
 
-async function rotate({ now = false, yes, json, ...flags }: RotateFlags): Promise<void> {
+type RotateFlags = ControlPlaneFlags & FormatFlags & { readonly now?: boolean; readonly yes?: boolean };
+
+async function rotate({ now = false, yes, ...flags }: RotateFlags): Promise<void> {
   if (now) await confirm("Sign with the next key at once? Verifiers that cannot fetch it refuse calls.", yes);
   const rotated = await openControlPlane(flags).call("admin", (svc) => svc.admin.rotateKey({ now }));
-  if (json) return printBodies("keyRotation", [rotated]);
+  const format = formatOf(flags);
+  if (isData(format)) return printBody("keyRotation", rotated, format);
   print(`${rotated.kid} signs from ${rotated.activatesAt} on`);
 }
 
-async function remove(kid: string, { yes, json, ...flags }: ControlPlaneFlags & { yes?: boolean }) {
+async function remove(kid: string, { yes, ...flags }: ControlPlaneFlags & FormatFlags & { yes?: boolean }) {
   await confirm(`Remove ${kid}? Every token it signed is refused at once.`, yes);
   await openControlPlane(flags).call("admin", (svc) => svc.admin.removeKey(kid));
-  if (json) printJson({ kid });
+  const format = formatOf(flags);
+  if (isData(format)) await printData({ kid }, format);
   else print(`${kid} is ${colors.red("removed")}`);
 }

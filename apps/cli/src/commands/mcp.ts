@@ -76,7 +76,7 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
   let sessionId: string | undefined;
   let pep: LocalPep | undefined;
   try {
-    const session = await lendSession(plane.url, flags);
+    const session = await lendSession(plane, flags);
     sessionId = session.session_id;
     const options = { defaults: pepDefaults, onLine: log };
     const { mode } = flags;

@@ -60,7 +60,7 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
   const steps = progress({ isShown: !flags.json });
   const interruption = catchSignals();
   steps.show("consenting");
-  const session = await lendSession(plane.url, flags);
+  const session = await lendSession(plane, flags);
   let pep: LocalPep | undefined;
   try {
     steps.show("starting the enforcement point");

@@ -1,10 +1,12 @@
-import type { SessionSummary } from "@svc/client";
 import { type SessionStatus, sessionStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { commandGroup, confirm, type Revocation } from "../command-group.ts";
-import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
-import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
+import { type FormatFlags, formatOf, isData, type ListFlags, withFormat, withList } from "../formats.ts";
+import { colors, print, printBody, printData, shown } from "../output.ts";
+import { printList, type View } from "../print-list.ts";
+import { wholeSessionId } from "../whole-id.ts";
 
 const examples = `
 Examples:
@@ -30,48 +32,54 @@ const filtered = (command: Command): Command =>
 
 export const command = (): Command =>
   commandGroup("sessions", examples, [
-    filtered(withControlPlane(new Command("list")))
+    withList(filtered(withControlPlane(new Command("list"))), "one line a session", 50)
       .description("List sessions, newest first.")
       .addOption(new Option("--status <status>").choices([...sessionStatuses]))
-      .option("--json", "one line of JSON a session")
       .action(list),
-    withControlPlane(new Command("show"))
+    withFormat(withControlPlane(new Command("show")), "one line")
       .description("Show one session, with its taint marks.")
-      .argument("<session_id>")
-      .option("--json", "one line of JSON")
+      .argument("<session_id>", "or the end of it")
       .action(show),
-    filtered(withControlPlane(new Command("revoke")))
+    withFormat(filtered(withControlPlane(new Command("revoke"))), "the session, or {revoked}")
       .description("Revoke one session, or every running one that matches.")
-      .argument("[session_id]")
+      .argument("[session_id]", "or the end of it")
       .option("--reason <text>", "kept in the record")
       .option("--yes", "do not ask")
-      .option("--json", "one line of JSON: the session, or {revoked}")
       .action(revoke),
   ]);
 
-async function list({ json, ...flags }: ControlPlaneFlags & Filters): Promise<void> {
+async function list(flags: ControlPlaneFlags & Filters & ListFlags): Promise<void> {
   const { user: userSub, scope, agent, status } = flags;
   const filters = { userSub, scope, agent, status };
-  const rows = openControlPlane(flags).rows("audit", (svc, page) => svc.audit.sessions({ ...filters, ...page }));
-  if (json) return printBodies("sessionSummary", rows);
-  const all = await collected(rows);
-  if (all.length === 0) return print("No sessions match.");
-  print(table(["consented", "status", "user", "scope", "session"], all.map(cells)));
+  const plane = openControlPlane(flags);
+  await printList(view, flags, () => plane.rows("audit", (svc, page) => svc.audit.sessions({ ...filters, ...page })));
 }
 
 const statusColors = { active: colors.green, expired: colors.dim, revoked: colors.red };
 
-const cells = (row: SessionSummary): readonly string[] => [
-  colors.dim(row.consentedAt),
-  statusColors[row.status](row.status),
-  shown(row.userSub),
-  shown(row.scope),
-  row.sessionId,
-];
+const view: View<"sessionSummary"> = {
+  body: "sessionSummary",
+  none: "No sessions match.",
+  nameOf: (row) => row.sessionId,
+  columns: [
+    { title: "session", text: (row) => row.sessionId, kind: "id" },
+    { title: "age", text: (row) => row.consentedAt, kind: "time" },
+    { title: "status", text: (row) => row.status, paint: (row) => statusColors[row.status] },
+    { title: "user", text: (row) => row.userSub },
+    { title: "scope", text: (row) => row.scope },
+    { title: "expires", text: (row) => row.expiresAt, kind: "time" },
+    { title: "policy", text: (row) => row.policyVersion, isWide: true },
+    { title: "consented by", text: (row) => row.consentedBy, isWide: true },
+    { title: "reason", text: (row) => row.revokedReason, isWide: true },
+  ],
+};
 
-async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
-  const session = await openControlPlane(flags).call("audit", (svc) => svc.audit.session(sessionId));
-  if (json) return printBodies("sessionRead", [session]);
+async function show(id: string, flags: ControlPlaneFlags & FormatFlags): Promise<void> {
+  const plane = openControlPlane(flags);
+  const sessionId = await wholeSessionId(plane, id);
+  const session = await plane.call("audit", (svc) => svc.audit.session(sessionId));
+  const format = formatOf(flags);
+  if (isData(format)) return printBody("sessionRead", session, format);
   print(`${statusColors[session.status](session.status)}  ${shown(session.userSub)} in "${shown(session.scope)}"`);
   print(`consented  ${session.consentedAt} by ${shown(session.consentedBy)}, until ${session.expiresAt}`);
   print(`policy     version ${session.policyVersion}, at most ${session.hopBudget} hops`);
@@ -85,22 +93,24 @@ async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags): P
   }
 }
 
-async function revoke(sessionId: string | undefined, flags: ControlPlaneFlags & Filters & Revocation): Promise<void> {
-  const { user, scope, agent, reason, yes, json } = flags;
+async function revoke(id: string | undefined, flags: ControlPlaneFlags & Filters & Revocation & FormatFlags) {
+  const { user, scope, agent, reason, yes } = flags;
   const named = Object.entries({ user, scope, agent }).filter(([, value]) => value !== undefined);
   const isBulk = named.length > 0;
-  if (isBulk === (sessionId !== undefined)) {
+  if (isBulk === (id !== undefined)) {
     throw notTried("name either a session or a filter", "Name a session id, or --user, --scope or --agent.");
   }
   const plane = openControlPlane(flags);
-  if (sessionId !== undefined) {
+  const format = formatOf(flags);
+  if (id !== undefined) {
+    const sessionId = await wholeSessionId(plane, id);
     const session = await plane.call("admin", (svc) => svc.admin.revokeSession(sessionId, { reason }));
-    if (json) return printBodies("sessionRead", [session]);
+    if (isData(format)) return printBody("sessionRead", session, format);
     return print(`${session.sessionId} is ${statusColors[session.status](session.status)}`);
   }
   await confirm(`Revoke every running session of ${named.map((filter) => filter.join(" ")).join(", ")}?`, yes);
   const filters = { userSub: user, scope, agent, reason };
   const revoked = await plane.call("admin", (svc) => svc.admin.revokeSessions(filters));
-  if (json) printJson({ revoked });
+  if (isData(format)) await printData({ revoked }, format);
   else print(`${revoked} revoked`);
 }

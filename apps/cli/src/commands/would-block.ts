@@ -10,9 +10,9 @@ import {
   openControlPlane,
   withControlPlane,
 } from "../control-plane.ts";
-import { instant } from "../decision-filters.ts";
 import { notTried } from "../fault.ts";
 import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
+import { past } from "../times.ts";
 
 const examples = `
 Examples:
@@ -32,8 +32,8 @@ interface Flags extends ControlPlaneFlags {
 export const command = (): Command =>
   withControlPlane(new Command("would-block"))
     .option("--scope <scope>", "of the sessions of one scope")
-    .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", instant)
-    .option("--until <time>", "before then", instant)
+    .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", past)
+    .option("--until <time>", "before then", past)
     .option("--emit-manifest <folder>", "write the manifests that would admit them there; needs --scope")
     .option("--json", "one line a group, with its proposed change where manifests are written")
     .addHelpText("after", examples)

@@ -1,5 +1,5 @@
 import type { AuthzClient, HopContext, Session, SessionTarget } from "@svc/client";
-import { openControlPlane } from "../control-plane.ts";
+import type { ControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
 import { shown } from "../output.ts";
 
@@ -15,8 +15,8 @@ export interface Lending {
 }
 
 /** Consents and delegates to the agent. @returns what `SVC_PEP_SESSION_FILE` reads @throws {Fault} */
-export async function lendSession(controlPlane: string, lending: Lending) {
-  const { agent } = await openControlPlane({ controlPlane }).call("admin", (svc) => consentAndDelegate(svc, lending));
+export async function lendSession(plane: ControlPlane, lending: Lending) {
+  const { agent } = await plane.call("admin", (svc) => consentAndDelegate(svc, lending));
   return { session_id: agent.context.sessionId, token: agent.context.token };
 }
 
