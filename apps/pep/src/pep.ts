@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { listen } from "@svc/host";
@@ -9,9 +10,14 @@ import { createSessionTargets } from "./decide/session-targets.ts";
 import { createToolDefinitions } from "./decide/tool-definitions.ts";
 import { createUnlistedCalls } from "./decide/unlisted-calls.ts";
 import { createEvents, type Events } from "./events.ts";
+import { placeOf } from "./forward/connection.ts";
 import { createConcurrencyLimiter, type PepPorts } from "./http/call.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import { createSessionOrder } from "./http/session-order.ts";
+import type { Authority } from "./local/authority.ts";
+import { createReachable, type Reachable } from "./local/reachable.ts";
+import { createTerminatedTunnels } from "./local/terminated-tunnels.ts";
+import { createUnlistedHosts } from "./local/unlisted-hosts.ts";
 import type { Config } from "./start/config.ts";
 import { openControlPlane } from "./start/control-plane.ts";
 import { createStdioUpstreams, type StdioUpstreams } from "./stdio/stdio-upstreams.ts";
@@ -49,7 +55,10 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const { hop } = controlPlane;
   const unlisted = createUnlistedCalls();
   const definitions = createToolDefinitions(events.toolChanged, Date.now);
+  const unlistedHosts = createUnlistedHosts();
   const recorder = recorderOf(config, log);
+  const authority = await authorityOf(config);
+  let ownPorts: readonly number[] = [];
   const ports: PepPorts = {
     hop,
     limits,
@@ -57,6 +66,9 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     recordEdge: recorder && edgeRecorder(recorder),
     observe: config.observe,
     unlisted,
+    unlistedHosts,
+    tunnels: createTerminatedTunnels(authority),
+    otherHosts: otherHostsOf(config, upstreams, () => ownPorts),
     defaultMode: config.mode,
     upstreams: upstreams.live,
     ambient: () => ambient?.current(),
@@ -73,10 +85,14 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   let isReady = true;
   const endpoints = { events, isReady: () => isReady, quit: config.mayQuit ? onQuit : undefined };
   const admin = await listen(
-    createAdminServer({ ...endpoints, unlisted: unlisted.read, changed: definitions.read }, limits),
+    createAdminServer(
+      { ...endpoints, unlisted: unlisted.read, hosts: unlistedHosts.read, changed: definitions.read },
+      limits,
+    ),
     config.adminListen,
   );
   const proxy = await listen(createProxyServer(ports, endpoints), config.listen);
+  ownPorts = [admin.port, proxy.port];
   upstreams.watch();
   announce(upstreams.live.current);
 
@@ -108,6 +124,30 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
       return stopped;
     },
   };
+}
+
+/** Its certificate is in the file before the first call. X.509 is loaded where it is needed. */
+async function authorityOf({ tlsCaFile }: Config): Promise<Authority | undefined> {
+  if (tlsCaFile === undefined) return undefined;
+  const { createAuthority } = await import("./local/authority.ts");
+  const authority = await createAuthority(Date.now());
+  await writeFile(tlsCaFile, authority.certificate).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Error(`SVC_PEP_TLS_CA_FILE must name a file that can be written to (${code})`);
+  });
+  return authority;
+}
+
+function otherHostsOf(
+  { otherHosts, controlPlane }: Config,
+  { live }: ConfiguredUpstreams,
+  ownPorts: () => readonly number[],
+): Reachable | undefined {
+  if (otherHosts === "refuse") return undefined;
+  return createReachable({
+    ownPorts,
+    controlPlane: placeOf(controlPlane.url.origin),
+    upstreams: () => live.current.all.filter(({ stdio }) => !stdio).map(({ origin }) => placeOf(origin)),
+  });
 }
 
 const recorderOf = ({ tracePath }: Config, log: (line: string) => void): TraceRecorder | undefined =>

@@ -85,6 +85,8 @@ export const pepSettingNames = [
   "SVC_PEP_AGENT_KEY_FILE",
   "SVC_PEP_AGENT_NAME",
   "SVC_TRACE_PATH",
+  "SVC_PEP_TLS_CA_FILE",
+  "SVC_PEP_OTHER_HOSTS",
   "SVC_PEP_QUIT",
 ] as const;
 export type PepSettingName = (typeof pepSettingNames)[number];

@@ -18,6 +18,12 @@ export function addressOf(origin: string) {
   return { protocol, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)) };
 }
 
+/** The same for a plain TCP connection. */
+export function placeOf(origin: string) {
+  const { hostname, port } = addressOf(origin);
+  return { hostname: hostname.replace(/^\[|\]$/g, ""), port };
+}
+
 /** Exactly one of `opened` and `failed` is called, unless the agent disconnects first or the call is stopped. */
 export interface ConnectionEvents {
   /** The connection to the upstream stands; the request follows. */

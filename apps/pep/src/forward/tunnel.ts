@@ -1,18 +1,24 @@
-import { connect } from "node:net";
+import { connect, type LookupFunction } from "node:net";
 import type { UpstreamFault } from "../protocols/answers.ts";
-import type { Upstream } from "../upstreams/upstream.ts";
-import { type AgentSocket, addressOf, type ConnectionEvents, connectMs, type StopConnection } from "./connection.ts";
+import { type AgentSocket, type ConnectionEvents, connectMs, type StopConnection } from "./connection.ts";
 
-const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
+/** Where a tunnel leads: a host name, or an address without brackets. */
+export interface TunnelEnd {
+  readonly hostname: string;
+  readonly port: number;
+  /** Default: the system's. */
+  readonly lookup?: LookupFunction;
+}
 
-/** Connects a tunnel: bytes pass unread in both directions, so the decision is about the host alone. */
+export const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
+
+/** Connects a tunnel: bytes pass unread in both directions, so a decision could be about the host alone. */
 export function openTunnel(
-  { origin }: Upstream,
-  { socket, head }: AgentSocket,
+  { hostname, port, lookup }: TunnelEnd,
+  { socket, head }: Pick<AgentSocket, "socket" | "head">,
   { connected, handOver, opened, failed }: ConnectionEvents,
 ): StopConnection {
-  const { hostname, port } = addressOf(origin);
-  const upstream = connect({ host: hostname.replace(/^\[|\]$/g, ""), port, timeout: connectMs });
+  const upstream = connect({ host: hostname, port, timeout: connectMs, ...(lookup && { lookup }) });
   let isOpen = false;
   const stop = () => {
     if (isOpen) socket.destroy();

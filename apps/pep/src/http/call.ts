@@ -10,6 +10,9 @@ import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
 import type { OutboundCredentials } from "../forward/outbound-credentials.ts";
 import type { Limits } from "../limits.ts";
+import type { Reachable } from "../local/reachable.ts";
+import type { TerminatedTunnels } from "../local/terminated-tunnels.ts";
+import type { UnlistedHosts } from "../local/unlisted-hosts.ts";
 import { valuesInAnySpelling } from "../message/headers.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
@@ -51,6 +54,10 @@ export interface PepPorts extends AdmitPorts {
   readonly streams: ConcurrencyLimiter;
   readonly order: SessionOrder;
   readonly unlisted: UnlistedCalls;
+  readonly unlistedHosts: UnlistedHosts;
+  readonly tunnels: TerminatedTunnels;
+  /** Where calls to hosts that no upstream lists may go; undefined: they are refused. */
+  readonly otherHosts: Reachable | undefined;
   /** Calls back when what the caller may call changes. @returns ends it */
   readonly watchAllowedTools: (credential: HopCredential, onChange: () => void) => () => void;
   readonly sessionTargets: SessionTargetStore;

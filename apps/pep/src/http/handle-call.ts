@@ -5,7 +5,9 @@ import { unwatched, type Watch, watchSession } from "../decide/decide-again.ts";
 import { isOfForeignPage } from "../decide/inbound-credentials.ts";
 import { settleBody } from "../decide/settle-body.ts";
 import { pathTemplate } from "../decide/unlisted-calls.ts";
-import { blockedFor } from "../protocols/blocks.ts";
+import { authorityIn, normalAuthority } from "../message/authority.ts";
+import { valuesOf } from "../message/headers.ts";
+import { blockedFor, type UnresolvedCall } from "../protocols/blocks.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
 import { type AdmittedCall, abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
@@ -20,6 +22,7 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, blockedFor("foreign_page"));
     const resolved = kind.resolve(call);
     if (resolved.kind === "unresolvable") {
+      noteUnlistedHost(call, resolved.why);
       // A caller without a credential does not learn what exists.
       return blockCall(kind, call, inbound.credential ? resolved.why : blockedFor(inbound.fault ?? "no_bearer"));
     }
@@ -32,6 +35,13 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     releaseSlot?.();
     generation.release();
   }
+}
+
+function noteUnlistedHost({ ports, request }: Call, { reason }: UnresolvedCall): void {
+  if (reason !== "unlisted_host") return;
+  const [host] = valuesOf(request.rawHeaders, "host");
+  const authority = normalAuthority(authorityIn(request.url ?? "") ?? host ?? "");
+  if (authority !== undefined) ports.unlistedHosts.note(authority, "refused");
 }
 
 /** Bearer, target, decision, token, upstream (docs/reference/enforcement-point.md#steps-of-a-call). */
@@ -82,7 +92,7 @@ async function withoutChangedTool(
 
 const listedCauses: readonly BlockCause[] = ["unresolvable_call", "unbindable", "body_too_large"];
 
-/** For an operator who observes: what the upstreams file does not name yet, and which bodies could not be bound. */
+/** For an operator: what the upstreams file does not name yet, and which bodies could not be bound. */
 function noteUnlisted(
   { ports, request }: Call,
   { upstream, path }: Resolved,
@@ -90,7 +100,7 @@ function noteUnlisted(
   admission: Admission,
 ): void {
   const refusal = admission.kind === "gone" ? undefined : admission.refusal;
-  if (upstream.mode !== "observe" || !refusal || !listedCauses.includes(refusal.cause)) return;
+  if (!refusal || !listedCauses.includes(refusal.cause)) return;
   if (refusal.reason === "changed_tool") return;
   const [sentPath = ""] = path.split("?");
   const { basePath } = upstream.protocol;

@@ -6,9 +6,11 @@ import type { Limits } from "../limits.ts";
 import { normalAuthority, ownAuthorities } from "../message/authority.ts";
 import { valuesOf } from "../message/headers.ts";
 import type { PepPorts } from "./call.ts";
+import { handleConnect } from "./connect-request.ts";
+import { forwardElsewhere, otherHostOf } from "./other-host.ts";
 import { isOwnPath, type OwnEndpoints, serveOwn } from "./own-endpoints.ts";
 import { handleRequest } from "./request-call.ts";
-import { handleTunnel, handleUpgrade } from "./socket-call.ts";
+import { handleUpgrade } from "./socket-call.ts";
 
 const maxCheckIntervalMs = 5_000;
 
@@ -22,11 +24,15 @@ const serverOptions = ({ agentHeadersMs }: Pick<Limits, "agentHeadersMs">) => ({
 
 /** Three ways in, upgrades and tunnels on one port (docs/reference/enforcement-point.md#finding-the-target). */
 export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Server {
-  const own = ownAuthoritiesOf(() => server.address() as AddressInfo);
+  const ownOf = ownAuthoritiesOf(() => server.address() as AddressInfo);
+  /** Inside of a tunnel to another host there is no listener of ours. */
+  const own = (request: IncomingMessage) => (isTunnelled(ports, request) ? nowhere : ownOf(request));
   const request: RequestListener = (request, response) => {
     // An agent that disconnects is noticed by the close of its connection.
     response.on("error", () => {});
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
+    const elsewhere = otherHostOf(ports, request, own(request));
+    if (elsewhere !== undefined) return void forwardElsewhere(ports, request, response, elsewhere);
     void handleRequest(ports, request, response, own(request));
   };
   const server = createHttpServer(
@@ -36,7 +42,8 @@ export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Ser
       // 100 Continue is sent once the call is decided.
       expectContinue: request,
       upgrade: (request, socket, head) => void handleUpgrade(ports, { request, socket, head }, own(request)),
-      connect: (request, socket, head) => void handleTunnel(ports, { request, socket, head }, own(request)),
+      connect: (request, socket, head) =>
+        void handleConnect(ports, { request, socket, head }, own(request), (end) => server.emit("connection", end)),
     },
   );
   return server;
@@ -49,9 +56,15 @@ export function createAdminServer(endpoints: OwnEndpoints, limits: Limits): Serv
   });
 }
 
+const nowhere: ReadonlySet<string> = new Set();
+
+const isTunnelled = ({ tunnels }: PepPorts, { socket }: IncomingMessage): boolean =>
+  tunnels.authorityOf(socket) !== undefined;
+
 /** Under a host that an upstream lists, every path is the upstream's. */
-function isForSelf({ upstreams }: PepPorts, request: IncomingMessage): boolean {
-  if (!isOwnPath(request.url ?? "")) return false;
+function isForSelf(ports: PepPorts, request: IncomingMessage): boolean {
+  const { upstreams } = ports;
+  if (!isOwnPath(request.url ?? "") || isTunnelled(ports, request)) return false;
   const hosts = valuesOf(request.rawHeaders, "host");
   return !hosts.some((host) => upstreams.current.byHost.has(normalAuthority(host) ?? ""));
 }

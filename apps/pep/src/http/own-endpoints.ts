@@ -17,11 +17,12 @@ export interface OwnEndpoints {
   /** For operators: undefined on the port of the agents. */
   readonly unlisted?: () => object;
   readonly changed?: () => object;
+  readonly hosts?: () => object;
 }
 
 const quitPath = "/__svc/quit";
 
-/** Probes and metrics; the unlisted calls and changed tools on the admin port alone; `/__svc/quit` if allowed. */
+/** Probes and metrics; unlisted calls and hosts, and changed tools, on the admin port alone; `/__svc/quit` if allowed. */
 export async function serveOwn(
   endpoints: OwnEndpoints,
   request: IncomingMessage,
@@ -60,6 +61,8 @@ export async function serveOwn(
     }
     case "/__svc/unlisted":
       return list(endpoints.unlisted);
+    case "/__svc/hosts":
+      return list(endpoints.hosts);
     case "/__svc/changed":
       return list(endpoints.changed);
     default:

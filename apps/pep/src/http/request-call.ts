@@ -25,11 +25,12 @@ import {
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
 
-export const requestLineOf = ({ request, own }: Pick<Call, "request" | "own">): RequestLine => ({
+export const requestLineOf = ({ request, own, ports }: Pick<Call, "request" | "own" | "ports">): RequestLine => ({
   method: request.method ?? "",
   target: request.url ?? "",
   hosts: valuesOf(request.rawHeaders, "host"),
   own,
+  tunnel: ports.tunnels.authorityOf(request.socket),
 });
 
 export function answerHeadersOf({ own }: Call, { resolved, admission }: AdmittedCall): AnswerHeaders {

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { AgentSocket, ConnectionEvents, StopConnection } from "../forward/connection.ts";
+import { type AgentSocket, type ConnectionEvents, placeOf, type StopConnection } from "../forward/connection.ts";
 import { outgoingHeaders } from "../forward/outbound-credentials.ts";
 import { openTunnel } from "../forward/tunnel.ts";
 import { isWebSocket, openWebSocket } from "../forward/web-socket.ts";
@@ -80,8 +80,12 @@ const webSockets = socketKind(
 );
 
 const tunnels = socketKind(
-  ({ generation, request }) => resolveTunnel(generation.upstreams, request.url ?? ""),
-  (call, { resolved: { upstream } }, events) => openTunnel(upstream, call, events),
+  ({ generation, request, ports }) =>
+    // A tunnel within a tunnel would hide its host from the check of the outer one.
+    ports.tunnels.authorityOf(request.socket) === undefined
+      ? resolveTunnel(generation.upstreams, request.url ?? "")
+      : unresolvable,
+  (call, { resolved: { upstream } }, events) => openTunnel(placeOf(upstream.origin), call, events),
 );
 
 function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionEvents & { readonly isOpen: boolean } {

@@ -28,3 +28,9 @@ function loopbackNames(host: string): readonly string[] {
   if (host === "0.0.0.0") return ["127.0.0.1", "localhost"];
   return isLoopback(host) ? ["localhost"] : [];
 }
+
+/** Of a target in absolute or authority form (RFC 9112 section 3.2), as it is spelled; undefined in any other form. */
+export function authorityIn(target: string): string | undefined {
+  if (target.startsWith("/") || target === "*") return undefined;
+  return /^https?:\/\/([^/?#\\]+)/i.exec(target)?.[1] ?? (target.includes("/") ? undefined : target);
+}

@@ -46,6 +46,21 @@ export function requestHeaders(received: RawHeaders, httpVersion: string, own: R
   return [...kept, "via", `${httpVersion} ${via}`, ...own];
 }
 
+/**
+ * The agent's headers for a host that is none of ours to judge: all but what belongs to one connection or to a proxy, and what
+ * is ours. @param own name, value, ...: replace headers of the same name
+ */
+export function untouchedHeaders(received: RawHeaders, httpVersion: string, own: RawHeaders): string[] {
+  const nominated = nominatedIn(received);
+  const replaced = new Set(own.filter((_, index) => index % 2 === 0).map(foldedName));
+  const isFramed = (name: string) => /^(?:authorization|contentlength|expect|host|trailer|proxy.*)$/.test(name);
+  const kept = keep(
+    received,
+    (name) => !hopByHop.has(name) && !isOurs(name) && !isFramed(name) && !nominated.has(name) && !replaced.has(name),
+  );
+  return [...kept, "via", `${httpVersion} ${via}`, ...own];
+}
+
 /** RFC 9110 section 6.5.1. */
 export const acceptsTrailers = (received: RawHeaders): boolean =>
   valuesOf(received, "te").some((value) => /(?:^|,)\s*trailers\s*(?:,|$)/i.test(value));

@@ -70,8 +70,23 @@ export const blockTable = {
   },
   no_upstream: {
     ...{ cause: "unresolvable_call", status: 404 },
-    text: "no upstream has the host or first path segment of this request",
+    text: "no upstream has the first path segment of this request",
     remedy: "call one of these upstreams: {upstreams}",
+  },
+  unlisted_host: {
+    ...{ cause: "unresolvable_call", status: 404 },
+    text: "no upstream lists the host of this request",
+    remedy: "add it to the hosts of an upstream, or call one of these upstreams: {upstreams}",
+  },
+  closed_address: {
+    ...{ cause: "unresolvable_call", status: 404 },
+    text: "this address is the control plane's, an upstream's or the enforcement point's own, and takes no calls past their decisions",
+    remedy: "call an upstream by a host that it lists, or by its name as the first path segment",
+  },
+  other_host: {
+    ...{ cause: "unresolvable_call", status: 421 },
+    text: "the request names another host than the tunnel that it came through",
+    remedy: "open a tunnel to the host itself",
   },
   no_authority: {
     ...{ cause: "unresolvable_call", status: 404 },

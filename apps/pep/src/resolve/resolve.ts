@@ -14,6 +14,8 @@ export interface RequestLine {
   readonly hosts: readonly string[];
   /** How this listener's own address may be spelled. */
   readonly own: ReadonlySet<string>;
+  /** Of a request in a terminated tunnel: the CONNECT authority, in normal spelling. */
+  readonly tunnel?: string | undefined;
 }
 
 /** `path` is sent upstream, query included: the exact bytes that were decided on. */
@@ -46,6 +48,8 @@ const unresolvableFor = (...why: Parameters<typeof blockedFor>): Unresolvable =>
 export const unresolvable = unresolvableFor("unsupported");
 
 const noUpstream = ({ all }: Upstreams): Unresolvable => unresolvableFor("no_upstream", { upstreams: namesOf(all) });
+const unlistedHost = ({ all }: Upstreams): Unresolvable =>
+  unresolvableFor("unlisted_host", { upstreams: namesOf(all) });
 
 const maxNames = 20;
 
@@ -80,7 +84,7 @@ export function resolveUpgrade(upstreams: Upstreams, line: RequestLine): Resolut
 /** CONNECT: the upstream with this authority, where a route allows tunnels to it (RFC 9110 section 9.3.6). */
 export function resolveTunnel(upstreams: Upstreams, authority: string): Resolution {
   const upstream = upstreams.byHost.get(normalAuthority(authority) ?? "");
-  if (!upstream) return noUpstream(upstreams);
+  if (!upstream) return unlistedHost(upstreams);
   const { tunnel } = upstream;
   return tunnel ? { kind: "call", upstream, path: "", call: tunnel } : { kind: "unmapped", upstream, path: "" };
 }
@@ -95,7 +99,7 @@ interface Place {
   readonly prefix?: string;
 }
 
-function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Place | Unresolvable {
+function placeOf(upstreams: Upstreams, { target, hosts, own, tunnel }: RequestLine): Place | Unresolvable {
   // A second Host is read differently by different servers (RFC 9112 section 3.2).
   if (hosts.length > 1) return unresolvableFor("no_authority");
   const parts = targetParts(target);
@@ -103,11 +107,13 @@ function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Pla
   if (!isUnambiguousPath(parts.path) || !isPlainQuery(parts.query)) return unresolvableFor("odd_path");
   const authority = normalAuthority(parts.authority ?? hosts[0] ?? "");
   if (authority === undefined) return unresolvableFor("no_authority");
+  const isElsewhere = (host: string) => normalAuthority(host) !== tunnel;
+  if (tunnel !== undefined && [authority, ...hosts].some(isElsewhere)) return unresolvableFor("other_host");
   const listed = upstreams.byHost.get(authority);
   if (listed) return placeUnderHost(listed, parts);
   return parts.authority === undefined && own.has(authority)
     ? placeUnderPrefix(upstreams, parts)
-    : noUpstream(upstreams);
+    : unlistedHost(upstreams);
 }
 
 interface TargetParts {

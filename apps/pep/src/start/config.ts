@@ -5,6 +5,7 @@ import {
   everySettingName,
   flag,
   httpUrl,
+  isLoopback,
   listenAddress,
   oneOf,
   optional,
@@ -19,7 +20,7 @@ import {
   wholeNumber,
 } from "@svc/host";
 import { defaultLimits } from "../limits.ts";
-import { observeChoices, pepModes } from "../modes.ts";
+import { observeChoices, otherHostsChoices, pepModes } from "../modes.ts";
 import { type EgressProxies, readEgressProxies } from "../upstreams/connect-upstream.ts";
 
 /** What the control plane reads of one body, with room for what is around the parameters. */
@@ -77,6 +78,15 @@ export const pepSettings = {
     text,
     "File, or folder with a trailing slash, that one call edge per decided call is recorded into, for the drift gate.",
   ),
+  SVC_PEP_TLS_CA_FILE: optional(
+    text,
+    "For one machine: TLS of tunnels to listed hosts ends here; the certificate of its authority, made at each start, is written to this file.",
+  ),
+  SVC_PEP_OTHER_HOSTS: defaulted(
+    oneOf(otherHostsChoices),
+    "refuse",
+    "For one machine: with `tunnel`, proxied calls to hosts that no upstream lists pass, without a decision and without a token.",
+  ),
   SVC_PEP_QUIT: defaulted(
     flag,
     "false",
@@ -94,16 +104,34 @@ function agentKeyRule(values: Partial<Values>): string | undefined {
   return areRead && !areTogether ? "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together" : undefined;
 }
 
+/** A pod's sidecar may reach what its agent may not: neither may be set there by accident. */
+function localOnlyFaults(environment: Environment): readonly string[] {
+  const named = [
+    environment.SVC_PEP_TLS_CA_FILE ? "SVC_PEP_TLS_CA_FILE" : undefined,
+    environment.SVC_PEP_OTHER_HOSTS === "tunnel" ? "SVC_PEP_OTHER_HOSTS" : undefined,
+  ].filter((name) => name !== undefined);
+  const listen = listenAddress.safeParse(environment.SVC_PEP_LISTEN || pepSettings.SVC_PEP_LISTEN.defaultText);
+  const isLocal = listen.success && isLoopback(listen.data.host);
+  const isPod = Boolean(environment.KUBERNETES_SERVICE_HOST) && environment.SVC_DEV !== "true";
+  return named.flatMap((name) => [
+    ...(isLocal
+      ? []
+      : [`${name}: needs a loopback address in SVC_PEP_LISTEN, since every client there would be served`]),
+    ...(isPod ? [`${name}: is for an agent's own machine, and in Kubernetes needs SVC_DEV=true`] : []),
+  ]);
+}
+
 export type Config = ReturnType<typeof toConfig>;
 
 export function readConfig(environment: Environment) {
   const rules = [telemetryKeyRule, agentKeyRule];
   const read = readSettings(table, environment, { knownElsewhere: everySettingName, rules });
   const egress = readEgressProxies(environment, read.ok ? read.values.SVC_PEP_LISTEN : undefined);
-  if (read.ok && egress.ok) {
+  const localOnly = localOnlyFaults(environment);
+  if (read.ok && egress.ok && localOnly.length === 0) {
     return { ok: true, config: toConfig(read.values, egress.proxies), warnings: read.warnings } as const;
   }
-  const faults = [read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults));
+  const faults = [...[read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults)), ...localOnly];
   return { ok: false, faults } as const;
 }
 
@@ -124,6 +152,8 @@ const toConfig = (values: Values, egress: EgressProxies | undefined) => ({
   sessionFile: values.SVC_PEP_SESSION_FILE,
   stateDir: values.SVC_PEP_STATE_DIR,
   egress,
+  tlsCaFile: values.SVC_PEP_TLS_CA_FILE,
+  otherHosts: values.SVC_PEP_OTHER_HOSTS,
   tracePath: values.SVC_TRACE_PATH,
   mayQuit: values.SVC_PEP_QUIT,
   agent:

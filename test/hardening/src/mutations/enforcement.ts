@@ -21,7 +21,43 @@ export const ofClassification = mutationsOf("packages/classify/src", [
 
 const stdio = testsOf("apps/pep/test/stdio-server.test.ts");
 
+const inTunnel = testsOf("apps/pep/test/terminated-tunnels.test.ts");
+
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
+  [
+    "tunnel-host-unchecked",
+    "resolve/resolve.ts",
+    "if (tunnel !== undefined &&",
+    "if (false &&",
+    inTunnel("a hostile client in a tunnel reaches nothing > by a request %s"),
+  ],
+  [
+    "handshake-host-unchecked",
+    "local/terminated-tunnels.ts",
+    "normalAuthority(name) === host\n",
+    "name !== ''\n",
+    inTunnel(
+      "a hostile client in a tunnel reaches nothing > by a handshake that names another host than the tunnel, listed or not",
+    ),
+  ],
+  [
+    "authority-key-exported",
+    "local/authority.ts",
+    "generateKey(algorithm, false,",
+    "generateKey(algorithm, true,",
+    testsOf("apps/pep/test/local-authority.test.ts")(
+      "the local certificate authority > has a key that cannot be exported",
+    ),
+  ],
+  [
+    "closed-addresses-reached",
+    "local/reachable.ts",
+    'if (isLocal || ownPorts().includes(place.port)) return "closed";',
+    "",
+    testsOf("apps/pep/test/other-hosts.test.ts")(
+      "no tunnel leads past a decision > to %s, however the address is spelled",
+    ),
+  ],
   [
     "repeated-arguments-classified",
     "protocols/mcp/targets.ts",
