@@ -51,7 +51,7 @@ const long = [
   "test/faults/{deployment,revocation-race}.test.ts",
   "test/images/images.test.ts",
   "test/observability/dashboards.test.ts",
-  "test/packages/{command,runtimes,tarballs}.test.ts",
+  "test/packages/{command,guide,runtimes,tarballs}.test.ts",
   "test/scale/*.test.ts",
 ];
 const inBoth = [

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { type Child, type DevLine, startChild, waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { installApplication } from "./src/application.ts";
 import { build, manifestOf, packAll, workspace } from "./src/pack.ts";
+import { nodes } from "./src/runtimes.ts";
 
 /** The command and the programs that it starts, as users get them: tarballs in an empty project. */
 let work: string;
@@ -20,39 +21,49 @@ beforeAll(async () => {
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 /** Starts an installed command by its name. */
-function start(name: string, args: readonly string[], env: Record<string, string> = {}): Child {
-  const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+function start(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  node = process.execPath,
+): Child {
+  const path = [dirname(node), process.env.PATH].join(delimiter);
   const file = join(application, "node_modules/.bin", name);
   return startChild(file, args, { cwd: application, env: { PATH: path, HOME: work, ...env } });
 }
 
-async function ended(name: string, args: readonly string[], env?: Record<string, string>) {
-  const child = start(name, args, env);
+async function ended(name: string, args: readonly string[], env?: Record<string, string>, node?: string) {
+  const child = start(name, args, env, node);
   const code = await child.exited;
   return { code, output: child.output(), stdout: child.stdout() };
 }
 
-test("svc --help and svc --version print help and version", async () => {
-  expect(await ended("svc", ["--help"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: svc/) });
-  const { version } = manifestOf(join(workspace, "apps/cli"));
-  expect(await ended("svc", ["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
-});
-
-test("svc check passes on a stack that svc dev started", async () => {
-  const dev = start("svc", ["dev", "--json", "--port", "0"]);
-  try {
-    await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"));
-    expect(dev.hasExited(), dev.output()).toBe(false);
-    const line: DevLine = JSON.parse(dev.stdout());
-    const env = { SVC_CONTROL_PLANE_URL: line.control_plane, SVC_ADMIN_TOKEN: line.admin_token };
-    const check = await ended("svc", ["check"], env);
-    expect({ code: check.code, last: check.stdout.trimEnd().split("\n").at(-1) }, check.output).toEqual({
+describe.each(nodes)("on $name", ({ node }) => {
+  test.skipIf(!node)("svc --help and svc --version print help and version", async () => {
+    expect(await ended("svc", ["--help"], {}, node)).toMatchObject({
       code: 0,
-      last: expect.stringMatching(/^\d+ checked, 0 bad, /),
+      stdout: expect.stringMatching(/^Usage: svc/),
     });
-  } finally {
-    await dev.stop();
-  }
+    const { version } = manifestOf(join(workspace, "apps/cli"));
+    expect(await ended("svc", ["--version"], {}, node)).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  test.skipIf(!node)("svc check passes on a stack that svc dev started", async () => {
+    const dev = start("svc", ["dev", "--json", "--port", "0"], {}, node);
+    try {
+      await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"));
+      expect(dev.hasExited(), dev.output()).toBe(false);
+      const line: DevLine = JSON.parse(dev.stdout());
+      const env = { SVC_CONTROL_PLANE_URL: line.control_plane, SVC_ADMIN_TOKEN: line.admin_token };
+      const check = await ended("svc", ["check"], env, node);
+      expect({ code: check.code, last: check.stdout.trimEnd().split("\n").at(-1) }, check.output).toEqual({
+        code: 0,
+        last: expect.stringMatching(/^\d+ checked, 0 bad, /),
+      });
+    } finally {
+      await dev.stop();
+    }
+  });
 });
 
 test.each(["svc-control-plane", "svc-pep", "svc-injector"])(

@@ -38,3 +38,10 @@ describe.each(published.map(({ folder, manifest }) => ({ name: manifest.name, fo
     for (const member of ["repository", "homepage", "bugs"]) expect(manifest).not.toHaveProperty(member);
   });
 });
+
+test("the oldest Node of engines is the one that is tested", () => {
+  expect(engines).toEqual({ node: ">=22.20" });
+  for (const arch of ["x64", "arm64"]) {
+    expect(optionalDependencies?.[`node-22-linux-${arch}`]).toBe(`npm:node-linux-${arch}@22.20.0`);
+  }
+});

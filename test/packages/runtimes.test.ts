@@ -11,7 +11,7 @@ import { bundle } from "./src/bundle.ts";
 import { build, packAll } from "./src/pack.ts";
 import { binaryOf, type Runtime } from "./src/runtimes.ts";
 
-/** The verifier, installed from its tarball, on runtimes other than Node. */
+/** The verifier, installed from its tarball, on the oldest Node and on other runtimes. */
 let work: string;
 let application: string;
 let published: Awaited<ReturnType<typeof serveKeySet>>;
@@ -35,6 +35,7 @@ afterAll(() => {
 const wantedResults = () => expected.map(({ want }) => want);
 
 describe.each<[Runtime, string[]]>([
+  ["node22", []],
   ["bun", ["run"]],
   ["deno", ["run", "--cached-only", "--no-prompt", "--allow-net=127.0.0.1"]],
 ])("%s", (runtime, args) => {

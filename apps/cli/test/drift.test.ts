@@ -68,6 +68,11 @@ test.each(["github", "gitlab"])("writes a workflow for %s, and overwrites none",
   const first = init();
   const path = join(folder, JSON.parse(first.stdout).file);
   expect(existsSync(path)).toBe(true);
-  expect(JSON.stringify(parse(readFileSync(path, "utf8")))).toContain("svc drift check --trace svc-trace");
+  const workflow = readFileSync(path, "utf8");
+  expect(JSON.stringify(parse(workflow))).toContain("npx --no -- svc drift check --trace svc-trace");
+  // Of what others publish, nothing without its whole version.
+  for (const [, version] of workflow.matchAll(/(?:uses: \S+@v|image: \S+:)(\S+)/g)) {
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+  }
   expect(init()).toMatchObject({ status: 1, stdout: "" });
 });

@@ -88,8 +88,9 @@ interface Steps {
 }
 
 const trace = "svc-trace";
+// `--no`: what `npm ci` installed by the lock file, never a package of that name from a registry.
 const gate = ({ manifests }: Steps, format: string): string =>
-  `npx --yes --package @svc/cli svc drift check --trace ${trace} --manifests ${manifests} --format ${format}`;
+  `npx --no -- svc drift check --trace ${trace} --manifests ${manifests} --format ${format}`;
 
 /** A workflow that records call edges during the tests and checks them. */
 const workflowOf = (forge: Forge, steps: Steps): { readonly file: string; readonly text: string } =>
@@ -105,8 +106,8 @@ const github = (steps: Steps) => ({
     drift: {
       "runs-on": "ubuntu-latest",
       steps: [
-        { uses: "actions/checkout@v4" },
-        { uses: "actions/setup-node@v4", with: { "node-version": "22" } },
+        { uses: "actions/checkout@v4.2.2" },
+        { uses: "actions/setup-node@v4.1.0", with: { "node-version": "22.20" } },
         { run: "npm ci" },
         { run: steps.test, env: { SVC_TRACE_PATH: trace } },
         { run: gate(steps, "github") },
@@ -117,7 +118,7 @@ const github = (steps: Steps) => ({
 
 const gitlab = (steps: Steps) => ({
   drift: {
-    image: "node:22",
+    image: "node:22.20.0-bookworm",
     variables: { SVC_TRACE_PATH: trace },
     script: ["npm ci", steps.test, `${gate(steps, "junit")} > drift.xml`],
     artifacts: { when: "always", reports: { junit: "drift.xml" } },

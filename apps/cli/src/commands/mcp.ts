@@ -21,7 +21,7 @@ In a desktop client's configuration file:
         "command": "svc",
         "args": [
           "mcp", "--scope", "notes", "--user", "ada", "--name", "files", "--class", "docs",
-          "--", "npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/ada/notes"
+          "--", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/home/ada/notes"
         ],
         "env": {
           "SVC_CONTROL_PLANE_URL": "https://authz.example.com",
@@ -32,9 +32,9 @@ In a desktop client's configuration file:
   }
 
 Examples:
-  svc mcp --scope expenses --user ada --agent planner --name everything --class notes -- npx -y mcp-server
+  svc mcp --scope expenses --user ada --agent planner --name everything --class notes -- npx -y mcp-server@1.0.0
                                    as planner, after the person delegated to it
-  svc mcp --scope expenses --user ada --agent planner --name everything --class notes --env API_KEY -- npx -y mcp-server
+  svc mcp --scope expenses --user ada --agent planner --name everything --class notes --env API_KEY -- npx -y mcp-server@1.0.0
                                    and hands API_KEY to the server
 `;
 
