@@ -189,9 +189,19 @@ describe("the list of calls that observe mode would have blocked", () => {
     expect(rows.map(facts)).toEqual([...expected("unwatched"), ...expected("watched")]);
     const [group] = rows;
     expect(Object.keys(group ?? {})).toEqual([
-      ...["agent", "target", "target_kind", "data_class", "deny_reason", "count", "first_ts", "last_ts"],
+      ...["agent", "target", "target_kind", "data_class", "deny_reason", "count", "first_ts", "last_ts", "now"],
     ]);
     expect(String(group?.first_ts) < String(group?.last_ts)).toBe(true);
+  });
+
+  test("says what the newest policy of each scope decides", async () => {
+    const rows = await readAll("would-block?", 50);
+    expect(rows.map(({ now, deny_reason }) => [now, deny_reason])).toEqual(
+      ["unwatched", "unwatched", "watched", "watched"].map((scope, n) => {
+        const reason = n % 2 === 0 ? "TARGET_NOT_DECLARED" : "DATA_CLASS_NOT_DECLARED";
+        return [{ status: "open", scopes: [{ scope, since_version: null, deny_reason: reason }] }, reason];
+      }),
+    );
   });
 
   test("returns the same groups page by page", async () => {

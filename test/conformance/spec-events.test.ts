@@ -132,6 +132,7 @@ describe("the list of calls that observe mode would have blocked", () => {
       count: 2,
       first_ts: first.body.decided_at,
       last_ts: last.body.decided_at,
+      now: { status: "open", scopes: [{ scope, since_version: null, deny_reason: "TARGET_NOT_DECLARED" }] },
     };
     expect((await audit(`would-block?scope=${scope}`)).body).toEqual({
       data: [group],

@@ -252,6 +252,7 @@ const ofNoRequest = [
   "would_block_count_pkey",
   "would_block_group_in_order",
   "would_block_group_pkey",
+  "would_block_place_pkey",
   "would_block_progress_pkey",
   "would_block_slice_pkey",
 ];

@@ -137,7 +137,7 @@ describe("counting", () => {
     const before = await list(everything);
     await owner.begin(async (tx) => {
       await tx`lock would_block_progress`;
-      await tx`truncate would_block_group, would_block_count, would_block_slice`;
+      await tx`truncate would_block_group, would_block_count, would_block_slice, would_block_place`;
       await tx`update would_block_progress set through = 0`;
     });
     expect(await list(everything)).toEqual(before);
@@ -218,8 +218,9 @@ describe("a retired month", () => {
     const [left] = await owner`
       select (select count(*)::int from would_block_count where month = '2021-05-01') as counts,
         (select count(*)::int from would_block_slice where month = '2021-05-01') as slices,
+        (select count(*)::int from would_block_place where month = '2021-05-01') as places,
         (select count(*)::int from would_block_group where target = 'only-old') as groups`;
-    expect(left).toEqual({ counts: 0, slices: 0, groups: 0 });
+    expect(left).toEqual({ counts: 0, slices: 0, places: 0, groups: 0 });
   });
 });
 
@@ -230,6 +231,8 @@ describe("the service's role", () => {
     "delete from would_block_count",
     "insert into would_block_group (acting_agent, target, target_kind, deny_reason, class_hash, data_class) values ('a', 'b', 'tool', 'c', 'd', 'e')",
     "insert into would_block_slice values (now(), now(), 1, 2)",
+    "delete from would_block_place",
+    "select count_would_block_places(1, 2)",
     "select count_would_block_rows(1)",
   ])("cannot: %s", async (statement) => {
     await expect(query(plane.database.appUrl, statement)).rejects.toThrow(/permission denied/);

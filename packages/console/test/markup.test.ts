@@ -112,7 +112,9 @@ function readsOf(text: string): ConsoleReads {
   };
   const revocation = { atMs: 0, by: text, reason: text };
   const summary = { facts: session, status: "revoked", revocation } as const;
-  const group = { ...record, denyReason: "TARGET_NOT_DECLARED", count: 1, firstMs: 0, lastMs: 0 } as const;
+  const open = { scope: text, sinceVersion: null, denyReason: "TARGET_BLOCKED" } as const;
+  const now = { status: "open", scopes: [open, { scope: text, sinceVersion: 2, denyReason: null }] } as const;
+  const group = { ...record, denyReason: "TARGET_NOT_DECLARED", count: 1, firstMs: 0, lastMs: 0, now } as const;
   const manifest = { discovery: { kind: "http", name: text, url: "http://192.0.2.1/" }, scopes: { [text]: {} } };
   const version = {
     version: 2,
@@ -166,7 +168,8 @@ function readsOf(text: string): ConsoleReads {
     decisions: async () => listOf({ record }),
     countDecisions: async () => [count],
     observedByScope: async () => [{ scope: text, count: 1 }],
-    wouldBlocks: async () => listOf(group, { ...group, target: `${text} other` }),
+    wouldBlocks: async () =>
+      listOf(group, { ...group, target: `${text} other` }, { ...group, now: { ...now, status: "admitted" } }),
     action: async () => ({
       record,
       explanation: explain(policy, record, undefined),

@@ -1,8 +1,9 @@
-import { splitDataClasses } from "./data-class.ts";
+import { isWithin, splitDataClasses } from "./data-class.ts";
 import { type DenyReason, denyReasonTable } from "./deny-reason.ts";
 import type { TargetKind } from "./kinds.ts";
 import type { AgentManifestDocument } from "./manifest.ts";
 import { isMcpServerRef, quoted } from "./names.ts";
+import type { WouldBlock } from "./rows.ts";
 
 /** Calls that observe mode let pass in one way, as the audit's would-block list groups them. */
 export interface WouldBlockGroup {
@@ -53,6 +54,28 @@ export function admittingChange(
     summary,
     warnings,
   };
+}
+
+/** The changes of one agent's manifest for several groups, each on top of the one before. */
+export function admittingChanges(
+  groups: readonly WouldBlockGroup[],
+  scope: string,
+  manifest: AgentManifestDocument | undefined,
+): readonly AdmittingChange[] {
+  let changed = manifest;
+  return groups.map((group) => {
+    const change = admittingChange(group, scope, changed);
+    if (change.kind === "manifest") changed = change.manifest;
+    return change;
+  });
+}
+
+/** Why the newest policy of the scope denies the group, as recorded where it could not be decided. Undefined: admitted. */
+export function openReason({ now, denyReason }: Pick<WouldBlock, "now" | "denyReason">, scope: string) {
+  const there = now.scopes.find((each) => each.scope === scope);
+  if (there !== undefined && there.sinceVersion !== null) return undefined;
+  // Every group is of denies and has a reason.
+  return there?.denyReason ?? denyReason ?? "TARGET_NOT_DECLARED";
 }
 
 interface ScopeChange {
@@ -126,12 +149,11 @@ function declareClasses(group: WouldBlockGroup, declared: ScopeDocument | undefi
   }
   const tool = toolOf(group, declared);
   if (tool === undefined) return { advice: `Declare ${target} in the manifest of ${agent} first.` };
-  const { privileged, access } = tool;
+  const { privileged, access, data_classes: classes } = tool;
+  const missing = splitDataClasses(dataClass).filter((name) => !isWithin(name, classes));
+  if (missing.length === 0) return { advice: `The manifest of ${agent} declares ${target} for ${dataClass} already.` };
   return {
-    apply: withTool(target, (known) => ({
-      ...known,
-      data_classes: [...new Set([...known.data_classes, ...splitDataClasses(dataClass)])],
-    })),
+    apply: withTool(target, (known) => ({ ...known, data_classes: [...known.data_classes, ...missing] })),
     summary: `Let ${agent} call ${target} for ${dataClass} too.`,
     warnings: [
       `The tool's other facts hold for ${dataClass} too: ${privileged ? "privileged" : "not privileged"}, access ${access ?? "read"}.`,
@@ -144,6 +166,11 @@ function acceptTaint(group: WouldBlockGroup, declared: ScopeDocument | undefined
   const { agent, target } = group;
   const tool = toolOf(group, declared);
   if (tool === undefined) return { advice: `Set "accepts_taint": true where ${target} is declared.` };
+  if (tool.accepts_taint) {
+    return {
+      advice: `${agent} accepts taint already: set it in every other manifest of the scope that declares ${target}.`,
+    };
+  }
   return {
     apply: withTool(target, (known) => ({ ...known, accepts_taint: true })),
     summary: `Let ${agent} call ${target} after it touched untrusted data.`,

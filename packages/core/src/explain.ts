@@ -2,8 +2,8 @@ import { type CheckFacts, factsOf } from "./check-facts.ts";
 import { runChecks } from "./decide.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { type CheckName, checkNames, type DenyReason, denyReasonTable } from "./deny-reason.ts";
-import type { HopRequest } from "./hop.ts";
 import type { PolicyIndex } from "./policy-index.ts";
+import { recordedHop } from "./recorded-hop.ts";
 import { presentOf } from "./recorded-present.ts";
 import { remedyFor } from "./remedy.ts";
 
@@ -28,7 +28,7 @@ export function explain(
   record: DecisionRecord,
   narrowedTo: readonly string[] | undefined,
 ): Explanation {
-  const hop = hopOf(record, narrowedTo);
+  const hop = recordedHop(record, narrowedTo);
   const failing = runChecks(policy, hop, presentOf(record.present)).flatMap(({ name, reason }) =>
     reason === undefined ? [] : [name],
   );
@@ -46,17 +46,6 @@ export function explain(
 
 const explained = (check: CheckName, passed: boolean, facts: CheckFacts) =>
   ({ check, passed, facts: facts[check] }) as ExplainedCheck;
-
-const hopOf = (record: DecisionRecord, narrowedTo: readonly string[] | undefined): HopRequest => ({
-  hop: record.hop,
-  chain: record.chain,
-  target: record.target,
-  targetKind: record.targetKind,
-  dataClass: record.dataClass,
-  narrowedTo,
-  tokenTaint: record.taint,
-  declaredTaint: undefined,
-});
 
 function firstFailed(reason: DenyReason, failing: readonly CheckName[]): CheckName {
   const { checks } = denyReasonTable[reason];

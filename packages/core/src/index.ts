@@ -1,4 +1,10 @@
-export { type AdmittingChange, admittingChange, type WouldBlockGroup } from "./admitting-change.ts";
+export {
+  type AdmittingChange,
+  admittingChange,
+  admittingChanges,
+  openReason,
+  type WouldBlockGroup,
+} from "./admitting-change.ts";
 export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
 export { compile, type ScopeDeclaration } from "./compile.ts";
 export { isWithin, splitDataClasses } from "./data-class.ts";
@@ -83,6 +89,7 @@ export {
   reconcile,
   type SourceAnswer,
 } from "./reconcile.ts";
+export { type RecordedPlace, recordedHop, recordedNarrowing } from "./recorded-hop.ts";
 export { presentOf, type RecordedPresent, recordPresent } from "./recorded-present.ts";
 export type * from "./rows.ts";
 export {

@@ -12,6 +12,9 @@ export type GuaranteeLevel = (typeof guaranteeLevels)[number];
 export const accessKinds = ["read", "write"] as const;
 export type Access = (typeof accessKinds)[number];
 
+/** What the newest policies do with the calls of a would-block group. */
+export const wouldBlockStatuses = ["open", "admitted"] as const;
+
 /** The endpoint whose decision a record holds. */
 export const decisionStages = ["authorize", "exchange", "mint"] as const;
 export type DecisionStage = (typeof decisionStages)[number];

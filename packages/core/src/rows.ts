@@ -3,7 +3,7 @@ import type { DecisionRecord } from "./decision-record.ts";
 import type { ManifestStatus } from "./kinds.ts";
 import type { Reconciliation } from "./reconcile.ts";
 import type { blockRead, changedDefinition, discoveryRead, manifestRead } from "./wire/admin.ts";
-import type { auditEvent, sessionSummary, taintMark } from "./wire/audit.ts";
+import type { auditEvent, sessionSummary, taintMark, wouldBlockNow } from "./wire/audit.ts";
 import type { agentIdentity } from "./wire/identity.ts";
 import type { CamelCased } from "./wire/spelling.ts";
 
@@ -95,4 +95,7 @@ export interface WouldBlock
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
+  readonly now: WouldBlockNow;
 }
+
+export type WouldBlockNow = CamelCased<z.output<typeof wouldBlockNow>>;

@@ -2,12 +2,14 @@ import { describe, expect, test } from "vitest";
 import {
   type AgentManifestDocument,
   admittingChange,
+  admittingChanges,
   agentManifest,
   compile,
   type DenyReason,
   decide,
   denyReasons,
   indexPolicy,
+  openReason,
   type WouldBlockGroup,
 } from "../src/index.ts";
 
@@ -114,10 +116,11 @@ test("the proposal changes nothing else, and does not modify the given manifest"
   expect(manifest).toEqual(before);
 });
 
-test("a data class is never added twice", () => {
-  const change = admittingChange(group({ denyReason: "DATA_CLASS_NOT_DECLARED" }), scope, manifest);
-  if (change.kind !== "manifest") throw new Error(change.advice);
-  expect(change.manifest.scopes[scope]?.tools?.[0]?.data_classes).toEqual(["finance"]);
+test("a data class is never declared twice, nor one below a declared one", () => {
+  for (const dataClass of ["finance", "finance.entries"]) {
+    const change = admittingChange(group({ denyReason: "DATA_CLASS_NOT_DECLARED", dataClass }), scope, manifest);
+    expect(change).toMatchObject({ kind: "other", advice: expect.stringContaining("already") });
+  }
 });
 
 test.each<[string, WouldBlockGroup, AgentManifestDocument | undefined]>([
@@ -152,4 +155,43 @@ test.each(denyReasons.filter((reason) => !declarable.includes(reason)))(
 
 test("a scope named like a member of every object does not count as declared", () => {
   expect(admittingChange(group({ target: "http:crm/read" }), "constructor", manifest).kind).toBe("other");
+});
+
+describe("the changes for several groups", () => {
+  test("build on each other, and none repeats what another declares", () => {
+    const crm = (dataClass: string) => group({ target: "http:crm/read", dataClass });
+    const changes = admittingChanges(
+      [crm("people"), crm("people.names"), crm("firms"), crm("people")],
+      scope,
+      manifest,
+    );
+    expect(changes.map(({ kind }) => kind)).toEqual(["manifest", "other", "manifest", "other"]);
+    const [, , third] = changes;
+    const tools = third?.kind === "manifest" ? third.manifest.scopes[scope]?.tools : [];
+    expect(tools?.at(-1)).toEqual({ ref: "http:crm/read", data_classes: ["people", "firms"] });
+  });
+
+  test("accept taint once", () => {
+    const tainted = group({ denyReason: "TAINT_BLOCKED" });
+    expect(admittingChanges([tainted, tainted], scope, manifest).map(({ kind }) => kind)).toEqual([
+      "manifest",
+      "other",
+    ]);
+  });
+});
+
+describe("a group is open in a scope", () => {
+  const now = (sinceVersion: number | null, denyReason: DenyReason | null) => ({
+    denyReason: "TARGET_NOT_DECLARED" as const,
+    now: { status: "open" as const, scopes: [{ scope, sinceVersion, denyReason }] },
+  });
+
+  test.each([
+    ["for the present reason", now(null, "DATA_CLASS_NOT_DECLARED"), scope, "DATA_CLASS_NOT_DECLARED"],
+    ["for the recorded reason where it could not be decided", now(null, null), scope, "TARGET_NOT_DECLARED"],
+    ["for the recorded reason where the scope is not listed", now(3, null), "travel", "TARGET_NOT_DECLARED"],
+    ["not, where the newest policy admits it", now(3, null), scope, undefined],
+  ])("%s", (_, judged, of, reason) => {
+    expect(openReason(judged, of)).toBe(reason);
+  });
 });

@@ -7,6 +7,7 @@ import type {
   Filter,
   ReconciledVersion,
   RecordedHop,
+  RecordedPlace,
   ScopeCount,
   ScopeSummary,
   SessionSummary,
@@ -27,6 +28,8 @@ export interface AuditReads {
   events(query: EventQuery): Promise<readonly AdministrativeEvent[]>;
   /** In the order of `position`. */
   wouldBlocks(query: WouldBlockQuery): Promise<readonly WouldBlockRow[]>;
+  /** For each group from where its calls were made; undefined where that is more than a page can hold. */
+  wouldBlockPlaces(query: PlacesQuery): Promise<readonly (readonly WouldBlockPlace[] | undefined)[]>;
   /** Counts equal decisions among the newest ones of a span; in no order. */
   countDecisions(query: CountQuery): Promise<readonly DecisionCount[]>;
   /** Counts the newest observed denies by scope, most first. */
@@ -76,7 +79,7 @@ export interface SessionQuery extends Paged<string> {
 
 export type EventQuery = Filter<typeof eventsQuery> & Span & Paged<string>;
 
-export interface WouldBlockRow extends WouldBlock {
+export interface WouldBlockRow extends Omit<WouldBlock, "now"> {
   readonly position: WouldBlockPosition;
 }
 
@@ -84,6 +87,15 @@ export interface WouldBlockRow extends WouldBlock {
 export type WouldBlockPosition = readonly [string, string, string, string, string];
 
 export type WouldBlockQuery = Filter<typeof wouldBlockQuery> & Span & Paged<WouldBlockPosition>;
+
+export interface PlacesQuery extends Filter<typeof wouldBlockQuery>, Span {
+  readonly groups: readonly WouldBlockPosition[];
+}
+
+export interface WouldBlockPlace extends RecordedPlace {
+  /** Empty for a row without a session. */
+  readonly scope: string;
+}
 
 export interface CountQuery {
   /** Inclusive. */

@@ -7,6 +7,7 @@ import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
 import { declarations } from "./manifests.ts";
 import { sessionPages } from "./sessions.ts";
+import { wouldBlockPlaceReads } from "./would-block/places.ts";
 import { wouldBlockReads } from "./would-block/reads.ts";
 
 export const auditReads = (pool: Pool): AuditReads => ({
@@ -15,6 +16,7 @@ export const auditReads = (pool: Pool): AuditReads => ({
   ...eventReads(pool),
   ...decisionCounts(pool),
   ...wouldBlockReads(pool),
+  ...wouldBlockPlaceReads(pool),
   ...declarations(pool),
 });
 
@@ -48,6 +50,8 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     sessions: (query) => first((reads) => reads.sessions(query)),
     events: (query) => upTo(query.untilMs, (reads) => reads.events(query)),
     wouldBlocks: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks(query)),
+    // Of groups that were just read.
+    wouldBlockPlaces: (query) => upTo(query.untilMs, (reads) => reads.wouldBlockPlaces(query)),
     countDecisions: (query) => first((reads) => reads.countDecisions(query)),
     observedByScope: (newest) => first((reads) => reads.observedByScope(newest)),
     scopes: (query) => first((reads) => reads.scopes(query)),

@@ -137,6 +137,7 @@ export const ownersOwn: readonly string[] = [
   "would_block_group",
   "would_block_count",
   "would_block_slice",
+  "would_block_place",
   "would_block_progress",
 ];
 

@@ -12,6 +12,7 @@ import {
 } from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
 import { explainAction, readChain } from "../commands/record.ts";
+import { judgeNow } from "../commands/would-block.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
@@ -135,12 +136,12 @@ export const decisionReads = ({ audit }: Deps) => ({
   position: ({ seq }: DecisionRow) => String(seq),
 });
 
-export const wouldBlockReads = ({ audit }: Deps) => ({
+export const wouldBlockReads = (deps: Deps) => ({
   query: wouldBlockQuery,
-  rows: ({ query, after, limit }: ListRequest<typeof wouldBlockQuery>) =>
-    audit.wouldBlocks({
-      ...{ scope: query.scope, sinceMs: query.since, untilMs: query.until, limit },
-      after: after === undefined ? undefined : (JSON.parse(after) as WouldBlockPosition),
-    }),
+  async rows({ query, after, limit }: ListRequest<typeof wouldBlockQuery>) {
+    const asked = { scope: query.scope, sinceMs: query.since, untilMs: query.until };
+    const position = after === undefined ? undefined : (JSON.parse(after) as WouldBlockPosition);
+    return judgeNow(deps, asked, await deps.audit.wouldBlocks({ ...asked, limit, after: position }));
+  },
   position: ({ position }: WouldBlockRow) => JSON.stringify(position),
 });

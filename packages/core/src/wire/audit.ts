@@ -11,6 +11,7 @@ import {
   sessionStatuses,
   taints,
   targetKinds,
+  wouldBlockStatuses,
 } from "../kinds.ts";
 import { agentName, scopeName, userSub } from "../names.ts";
 import { sessionFilters } from "./admin.ts";
@@ -142,6 +143,28 @@ export const eventsQuery = withSpan(
   }),
 );
 
+/** What the newest policies decide on the calls of a group (docs/reference/record.md#what-the-newest-policy-decides). */
+export const wouldBlockNow = z
+  .object({
+    status: z.enum(wouldBlockStatuses).meta({ description: "`admitted` if every scope of the calls admits them." }),
+    scopes: z
+      .array(
+        z.object({
+          scope: z.string(),
+          since_version: z
+            .int()
+            .nullable()
+            .meta({ description: "Every policy version from this one on admits the calls; null while one is denied." }),
+          deny_reason: z.enum(denyReasons).nullable().meta({
+            description: "Of the newest version. With a null `since_version`, null: it could not be decided.",
+          }),
+        }),
+      )
+      .readonly()
+      .meta({ description: "By name." }),
+  })
+  .meta({ id: "WouldBlockNow" });
+
 /** Like calls that only observe mode let pass (docs/reference/record.md#would-block-list). */
 export const wouldBlockGroup = z
   .object({
@@ -153,6 +176,7 @@ export const wouldBlockGroup = z
     count: z.int(),
     first_ts: timestamp,
     last_ts: timestamp,
+    now: wouldBlockNow,
   })
   .meta({ id: "WouldBlock" });
 export const wouldBlockPage = page(wouldBlockGroup).meta({ id: "WouldBlockPage" });

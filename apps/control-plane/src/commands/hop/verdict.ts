@@ -14,6 +14,7 @@ import {
   type Verdict,
 } from "@svc/core";
 import type { Marking } from "../../ports/decision-log.ts";
+import type { Policies } from "../../ports/manifests.ts";
 import type { HopDeps } from "../deps.ts";
 import { type HopState, jtiHashOf, toPresentState } from "./hop-state.ts";
 
@@ -32,7 +33,12 @@ export async function judge(deps: HopDeps, state: HopState, hop: HopRequest, enf
   return { verdict, marking, present: recordPresent(policy, hop, present, verdict) };
 }
 
-async function verdictOf(deps: HopDeps, policy: PolicyIndex, hop: HopRequest, present: PresentState): Promise<Verdict> {
+export async function verdictOf(
+  deps: { readonly policies: Pick<Policies, "currentOf"> },
+  policy: PolicyIndex,
+  hop: HopRequest,
+  present: PresentState,
+): Promise<Verdict> {
   const verdict = decide(policy, hop, present);
   if (verdict.outcome === "allow" || !mayBeConsentedElsewhere(verdict.reason)) return verdict;
   const caller = hop.chain.at(-1);

@@ -153,6 +153,7 @@ export const auditRows: readonly Row[] = [
             deny_reason: "TARGET_NOT_DECLARED",
             first_ts: t,
             last_ts: t,
+            now: { status: "admitted", scopes: [{ scope: "expenses", since_version: 3, deny_reason: null }] },
           },
         ],
         page: lastPage,
@@ -160,7 +161,11 @@ export const auditRows: readonly Row[] = [
     ],
     want: {
       data: [
-        { ...group, targetKind: "tool", dataClass: "d", denyReason: "TARGET_NOT_DECLARED", firstTs: t, lastTs: t },
+        {
+          ...group,
+          ...{ targetKind: "tool", dataClass: "d", denyReason: "TARGET_NOT_DECLARED", firstTs: t, lastTs: t },
+          now: { status: "admitted", scopes: [{ scope: "expenses", sinceVersion: 3, denyReason: null }] },
+        },
       ],
       page: { nextCursor: null, limit: 50 },
     },
