@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "@svc/test-support";
@@ -154,7 +154,9 @@ describe("reading the record", () => {
 
   test("calls that enforcement would block yield the manifest that admits them", async () => {
     const { stdout } = await stack.svc("would-block", "--since", "1h");
-    expect(stdout).toMatch(/calls +agent[\s\S]*clerk +http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED/);
+    expect(stdout).toMatch(/calls +agent[\s\S]*clerk +http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED +open /);
+    expect(stdout).toMatch(/^\d+ left: enforcing blocks them\. --emit-manifest proposes/m);
+    expect((await stack.svc("would-block", "--fail-on-open")).code).toBe(1);
     const folder = join(stack.folder, "proposed");
     const proposed = await stack.svc("would-block", "--scope", "books", "--emit-manifest", folder);
     expect(proposed.stdout).toContain("Let clerk call http:ledger/post for finance.entries.");
@@ -164,6 +166,21 @@ describe("reading the record", () => {
     const { stdout: called } = await runAs("enforce", ...agent("/ledger/post", "POST"));
     expect(called).toBe("200 ledger /post\n");
     expect((await stack.svc("would-block", "--emit-manifest", folder)).code).toBe(2);
+  });
+
+  test("calls that the newest policy admits are not left, and not proposed", async () => {
+    const { code, stdout } = await stack.svc("would-block", "--fail-on-open");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED +admitted since version 2 /);
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 left: safe to enforce");
+    const folder = join(stack.folder, "nothing-proposed");
+    const proposed = await stack.svc("would-block", "--scope", "books", "--emit-manifest", folder);
+    expect([proposed.stdout, readdirSync(folder)]).toEqual(["0 left: safe to enforce\n", []]);
+  });
+
+  test("nothing is called safe where no call was observed", async () => {
+    const { stdout } = await stack.svc("would-block", "--until", "2020-01-01T00:00:00Z");
+    expect(stdout).toBe("0 left, but no call was observed: run the enforcement points with SVC_PEP_MODE=observe.\n");
   });
 });
 
