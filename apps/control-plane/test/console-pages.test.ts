@@ -172,6 +172,32 @@ describe("the would-block review", () => {
     expect(page).toContain("may then call it, with any parameters");
   });
 
+  test("marks what a newer policy admits, proposes only what is open, and says when nothing is left", async () => {
+    await records.register("booker", "books");
+    const session_id = await records.consent("books");
+    const { action_id } = await records.record({ session_id, target: "booker" });
+    const observed = { session_id, acting_agent: "booker", target_kind: "tool", decision: "deny", enforced: false };
+    const hop = { hop: 2, chain: ["booker"], parent_action_id: action_id, deny_reason: "TARGET_NOT_DECLARED" };
+    for (const target of ["http:books/lend", "http:books/sell"]) await records.record({ ...observed, ...hop, target });
+    const review = async () => unescaped((await look("/console/would-block?scope=books")).text);
+    const declare = (...tools: string[]) => {
+      const manifest = aManifest("books", { tools: tools.map((ref) => aTool(ref)) });
+      return plane.send("/v1/manifests", { body: { agent: "booker", manifest, override: {} } });
+    };
+    await declare("http:books/lend");
+    const half = await review();
+    expect(half).toContain("1 left");
+    expect(half).toContain('href="/console/scope?name=books&version=2"');
+    expect(half).toContain("http:books/sell for finance.entries, 1 call");
+    expect(half).not.toContain("http:books/lend for finance.entries, 1 call");
+    expect(half.indexOf("<code>http:books/sell</code>")).toBeLessThan(half.indexOf("<code>http:books/lend</code>"));
+    await declare("http:books/lend", "http:books/sell");
+    const whole = await review();
+    expect(whole).toContain("0 left: safe to enforce");
+    expect(whole).not.toContain("svc manifest submit");
+    expect((await look("/console/would-block?scope=books&limit=1")).text).not.toContain("safe to enforce");
+  });
+
   test("of all scopes links to each scope", async () => {
     const page = (await look("/console/would-block")).text;
     expect(page).toContain('href="/console/would-block?scope=expenses"');

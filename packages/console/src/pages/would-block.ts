@@ -2,14 +2,18 @@ import {
   type AdmittingChange,
   type AgentManifestDocument,
   admittingChange,
+  admittingChanges,
   agentManifest,
+  openReason,
   type ScopeCount,
   type WouldBlock,
+  type WouldBlockGroup,
+  type WouldBlockNow,
   withoutDirection,
 } from "@svc/core";
 import { html } from "hono/html";
 import { type Field, filterForm, withInstants } from "../form.ts";
-import { count, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
+import { badge, count, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
 import type { ConsoleReads, Listed, Query } from "../ports.ts";
 import { pageOf, table } from "../table.ts";
@@ -36,37 +40,78 @@ export const wouldBlockPage: Page = {
     return {
       title: "Calls that enforcement would block",
       section: "Would block",
-      body: html`<p class="lead">Observe mode let these calls pass although the policy denies them. Like calls are one row. Declare the ones to allow, then enforce.</p>
+      body: html`<p class="lead">Observe mode let these calls pass although the policy of their session denies them. Like calls are one row, with what the newest policy decides. Declare the open ones to allow, then enforce.</p>
 ${filterForm(path, fields, query)}
+${isWhole(query, groups) && left(groups.rows)}
 ${groupTable(query, groups)}
-${scope === undefined ? scopeChoice(scopes) : await changes(reads, scope, groups.rows)}`,
+${scope === undefined ? scopeChoice(scopes) : await changes(reads, scope, groups.rows.filter(isOpen))}`,
     };
   },
 };
 
+const isOpen = ({ now }: WouldBlock): boolean => now.status === "open";
+
+/** All groups are on this page. */
+const isWhole = ({ cursor }: Query, { rows, nextCursor }: Listed<WouldBlock>): boolean =>
+  cursor === undefined && nextCursor === null && rows.length > 0;
+
+const left = (groups: readonly WouldBlock[]): Markup => {
+  const open = groups.filter(isOpen).length;
+  return open === 0
+    ? notice("allow", "0 left: safe to enforce", html`<p>The newest policies admit every call of this list.</p>`)
+    : notice(
+        "observe",
+        `${count(open)} left`,
+        html`<p>The newest policies still deny ${plural(open, "kind of call", "kinds of calls")} of this list.</p>`,
+      );
+};
+
+const openFirst = (groups: readonly WouldBlock[]): readonly WouldBlock[] =>
+  [...groups].sort((a, b) => Number(isOpen(b)) - Number(isOpen(a)));
+
+const nowWords = ({ now, denyReason }: WouldBlock): Markup => {
+  if (now.status === "admitted") return html`${badge("allow", "admitted")} ${now.scopes.map(sinceWords)}`;
+  const open = now.scopes.filter(({ sinceVersion }) => sinceVersion === null);
+  const others = open.filter((each) => each.denyReason !== denyReason);
+  return html`${badge("observe", "open")} ${open.length === 0 ? "not decided" : others.map(({ denyReason: reason }) => denyWords(reason) ?? "not decided")}`;
+};
+
+const sinceWords = ({ scope, sinceVersion }: WouldBlockNow["scopes"][number]): Markup =>
+  html`<div>since ${link(href("/console/scope", { name: scope, version: String(sinceVersion) }), `version ${sinceVersion}`)} of ${isolated(scope)}</div>`;
+
 const groupTable = (query: Query, groups: Listed<WouldBlock>): Markup =>
-  pageOf(path, query, groups, {
-    caption: "By caller and target",
-    columns: [
-      { head: "Caller", cell: ({ actingAgent }) => actingAgent },
-      { head: "Target", cell: ({ target }) => html`<code>${target}</code>` },
-      { head: "Data", cell: ({ dataClass }) => html`<code>${dataClass}</code>` },
-      { head: "Reason", cell: ({ denyReason }) => denyWords(denyReason) },
-      { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
-      { head: "First", cell: ({ firstMs }) => time(firstMs) },
-      { head: "Last", cell: ({ lastMs }) => time(lastMs) },
-      {
-        head: "Decisions",
-        cell: ({ actingAgent, denyReason }) =>
-          link(
-            href("/console/decisions", { agent: actingAgent, deny_reason: denyReason ?? undefined, enforced: "false" }),
-            "show",
-          ),
-      },
-    ],
-    whenEmpty:
-      "0 to review. Either no enforcement point is in observe mode (SVC_PEP_MODE=observe), or every observed call is allowed.",
-  });
+  pageOf(
+    path,
+    query,
+    { ...groups, rows: openFirst(groups.rows) },
+    {
+      caption: "By caller and target, open ones first",
+      columns: [
+        { head: "Caller", cell: ({ actingAgent }) => actingAgent },
+        { head: "Target", cell: ({ target }) => html`<code>${target}</code>` },
+        { head: "Data", cell: ({ dataClass }) => html`<code>${dataClass}</code>` },
+        { head: "Reason", cell: ({ denyReason }) => denyWords(denyReason) },
+        { head: "Now", cell: nowWords },
+        { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
+        { head: "First", cell: ({ firstMs }) => time(firstMs) },
+        { head: "Last", cell: ({ lastMs }) => time(lastMs) },
+        {
+          head: "Decisions",
+          cell: ({ actingAgent, denyReason }) =>
+            link(
+              href("/console/decisions", {
+                agent: actingAgent,
+                deny_reason: denyReason ?? undefined,
+                enforced: "false",
+              }),
+              "show",
+            ),
+        },
+      ],
+      whenEmpty:
+        "0 to review. Either no enforcement point is in observe mode (SVC_PEP_MODE=observe), or every observed call is allowed.",
+    },
+  );
 
 /** The choice of scopes covers only the newest so many observed calls. */
 const newestObserved = 20_000;
@@ -95,7 +140,7 @@ ${[...byAgent].map(([agent, own]) => agentChanges(agent, scope, own, manifests.g
 function agentChanges(agent: string, scope: string, groups: readonly WouldBlock[], doc: string | undefined): Markup {
   const current = doc === undefined ? undefined : readDocument(doc);
   return html`<section><h3>${current === undefined ? agent : link(agentPath(agent), agent)}: ${plural(groups.length, "kind of call", "kinds of calls")}</h3>
-${groups.map((group) => changeSection(agent, titleOf(group), current, changeOf(group, scope, current)))}
+${groups.map((group) => changeSection(agent, titleOf(group), current, admittingChange(callOf(group, scope), scope, current)))}
 ${together(agent, scope, groups, current)}</section>`;
 }
 
@@ -108,26 +153,21 @@ function readDocument(doc: string): AgentManifestDocument | undefined {
   return agentManifest.safeParse(document).success ? (document as AgentManifestDocument) : undefined;
 }
 
-const changeOf = (group: WouldBlock, scope: string, current: AgentManifestDocument | undefined): AdmittingChange =>
-  // Every row is a deny and has a reason.
-  admittingChange(
-    { ...group, agent: group.actingAgent, denyReason: group.denyReason ?? "TARGET_NOT_DECLARED" },
-    scope,
-    current,
-  );
+const callOf = (group: WouldBlock, scope: string): WouldBlockGroup => ({
+  ...group,
+  agent: group.actingAgent,
+  denyReason: openReason(group, scope) ?? "TARGET_NOT_DECLARED",
+});
 
-/** Each change builds on the current manifest, so several of one agent are submitted as one. */
+/** Each change above builds on the current manifest, so several of one agent are submitted as one. */
 function together(
   agent: string,
   scope: string,
   groups: readonly WouldBlock[],
   current: AgentManifestDocument | undefined,
 ): Markup | undefined {
-  const changes: ProposedChange[] = [];
-  for (const group of groups) {
-    const change = changeOf(group, scope, changes.at(-1)?.manifest ?? current);
-    if (change.kind === "manifest") changes.push(change);
-  }
+  const calls = groups.map((group) => callOf(group, scope));
+  const changes = admittingChanges(calls, scope, current).filter((change) => change.kind === "manifest");
   const last = changes.at(-1);
   if (last === undefined || changes.length < 2) return undefined;
   return changeSection(agent, "All changes at once", current, {
