@@ -22,6 +22,10 @@ export type ExplanationRead = BodyOf<typeof core.explanationRead>;
 export type AuditEvent = BodyOf<typeof core.auditEvent>;
 /** Like calls that observe mode let pass and enforcement would have blocked. */
 export type WouldBlock = BodyOf<typeof core.wouldBlockGroup>;
+/** What a decision on an agent's call would be now, in each scope and for each data class. */
+export type AgentVerdicts = BodyOf<typeof core.agentVerdicts>;
+/** A scope by its newest policy. */
+export type ScopeRead = BodyOf<typeof core.scopeRead>;
 /** A session without its tokens. */
 export type SessionSummary = BodyOf<typeof core.sessionSummary>;
 /** A session with its taint marks; an `agent` of null is the human. */
@@ -52,6 +56,10 @@ export interface AuditPlane {
   events(query?: RequestBody<typeof core.eventsQuery>, options?: CallOptions): Promise<Page<AuditEvent>>;
   /** `GET /v1/audit/would-block`: one page, in the order of agent and target. */
   wouldBlock(query?: RequestBody<typeof core.wouldBlockQuery>, options?: CallOptions): Promise<Page<WouldBlock>>;
+  /** `GET /v1/audit/verdicts`: nothing is recorded. */
+  verdicts(query: RequestBody<typeof core.verdictsQuery>, options?: CallOptions): Promise<AgentVerdicts>;
+  /** `GET /v1/scopes`: by name. */
+  scopes(query?: PageQuery, options?: CallOptions): Promise<Page<ScopeRead>>;
   /** `GET /v1/sessions`: one page, newest first. */
   sessions(query?: RequestBody<typeof core.sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
   /** `GET /v1/sessions/{session_id}`. */
@@ -71,6 +79,8 @@ export function auditPlane({ get }: Plane): AuditPlane {
     allDecisions: (query, options) => everyRow((cursor) => decisions({ ...query, cursor }, options)),
     events: (query, options) => get("/v1/audit/events", core.auditEventPage, options, query),
     wouldBlock: (query, options) => get("/v1/audit/would-block", core.wouldBlockPage, options, query),
+    verdicts: async (query, options) => get("/v1/audit/verdicts", core.agentVerdicts, options, query),
+    scopes: (query, options) => get("/v1/scopes", core.scopePage, options, query),
     sessions: (query, options) => get("/v1/sessions", core.sessionPage, options, query),
     session: async (sessionId, options) => get(`/v1/sessions/${segment(sessionId)}`, core.sessionRead, options),
     blocks: (query, options) => get("/v1/blocks", core.blockPage, options, query),

@@ -15,6 +15,7 @@ export type {
   SubmitManifest,
 } from "./admin-plane.ts";
 export type {
+  AgentVerdicts,
   AuditEvent,
   AuditPlane,
   BlockRead,
@@ -23,6 +24,7 @@ export type {
   DecisionFilters,
   DecisionRow,
   ExplanationRead,
+  ScopeRead,
   SessionRead,
   SessionSummary,
   WouldBlock,

@@ -1,4 +1,5 @@
 import {
+  agentVerdicts,
   auditEventPage,
   chainRead,
   type DecisionRecord,
@@ -7,9 +8,11 @@ import {
   eventsQuery,
   explanationRead,
   formerDecisionsQuery,
+  verdictsQuery,
   wouldBlockPage,
   wouldBlockQuery,
 } from "@svc/core";
+import { agentVerdicts as foreseeVerdicts } from "../commands/hop/agent-verdicts.ts";
 import { isUuid } from "../commands/identifier.ts";
 import { explainAction, readChain } from "../commands/record.ts";
 import { judgeNow } from "../commands/would-block.ts";
@@ -17,6 +20,7 @@ import { ApiError } from "../http/api-error.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import type { DecisionRow, WouldBlockPosition, WouldBlockRow } from "../ports/audit-reads.ts";
+import { agentNotFound } from "./agents.ts";
 import type { Deps } from "./deps.ts";
 
 export function auditRoutes(app: App, deps: Deps): void {
@@ -80,6 +84,18 @@ export function auditRoutes(app: App, deps: Deps): void {
       const explained = await explainAction(deps, actionId);
       if (explained === undefined) throw actionNotFound();
       return { ...explained.record, ...explained.explanation };
+    },
+  });
+
+  route("GET /v1/audit/verdicts", {
+    access: "audit",
+    summary: "Show what a decision on an agent's call would be now; it records, marks and spends nothing.",
+    query: verdictsQuery,
+    reply: { description: "One verdict for each scope and data class.", schema: agentVerdicts },
+    errors: ["agent_not_found", "database_unavailable"],
+    handle: async ({ query: { agent, target, dataClass, scope } }) => {
+      if ((await deps.manifests.agentId(agent)) === undefined) throw agentNotFound();
+      return { agent, target, verdicts: [...(await foreseeVerdicts(deps, { agent, target, dataClass, scope }))] };
     },
   });
 

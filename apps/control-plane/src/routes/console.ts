@@ -15,6 +15,7 @@ import type { App, PagedRead } from "../http/routes.ts";
 import { agentReads } from "./agents.ts";
 import { decisionReads, wouldBlockReads } from "./audit.ts";
 import type { Deps } from "./deps.ts";
+import { scopeReads } from "./manifests.ts";
 import { sessionReads } from "./sessions.ts";
 
 /** The read-only pages at `/console`. Loaded at the first request: most processes never show one. */
@@ -95,11 +96,7 @@ function consoleReads(deps: Deps): ConsoleReads {
       return versions(query, versionsShown);
     },
     acceptedManifests: (agents) => deps.audit.acceptedManifests(agents),
-    scopes: list("/console/scopes", {
-      query: pagedQuery,
-      rows: ({ after, limit }) => deps.audit.scopes({ after, limit }),
-      position: ({ scope }) => scope,
-    }),
+    scopes: list("/console/scopes", scopeReads(deps)),
     async policy(query) {
       const { name: scope, version: asked } = decodeQuery(query, namedScopeQuery);
       const latest = await deps.policies.latest(scope);

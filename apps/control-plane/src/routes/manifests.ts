@@ -6,15 +6,18 @@ import {
   manifestQuery,
   manifestRead,
   type PolicyIndex,
+  pagedQuery,
+  type ScopeSummary,
   scopeCatalog,
   scopeCatalogQuery,
+  scopePage,
   toCatalog,
 } from "@svc/core";
 import { memberText, withMemberText } from "@svc/tokens";
 import type { BodyOf } from "../commands/deps.ts";
 import { previewManifest, type SubmitManifest, submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError, requireKind } from "../http/api-error.ts";
-import { type App, jsonResponse, routesOf } from "../http/routes.ts";
+import { type App, jsonResponse, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso } from "../http/times.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
@@ -127,7 +130,15 @@ const manifestText = ({ agent, version, status, attestedBy, createdAtMs, doc }: 
   withMemberText({ agent, version, status, attested_by: attestedBy, created_at: iso(createdAtMs) }, "doc", doc);
 
 export function scopeRoutes(app: App, deps: Deps): void {
-  const { route } = routesOf(app, deps, "Scopes");
+  const { route, list } = routesOf(app, deps, "Scopes");
+  list("GET /v1/scopes", {
+    ...scopeReads(deps),
+    access: "audit",
+    summary: "List scopes by name, each with its newest policy.",
+    page: scopePage,
+    item: ({ compiledAtMs, ...scope }) => ({ ...scope, compiledAt: iso(compiledAtMs) }),
+  });
+
   route("GET /v1/scopes/{scope}/catalog", {
     access: "admin",
     summary: "Show what consenting to a scope grants.",
@@ -138,6 +149,12 @@ export function scopeRoutes(app: App, deps: Deps): void {
       jsonResponse(toCatalog((await findPolicy(deps, scope, version)).policy)),
   });
 }
+
+export const scopeReads = ({ audit }: Deps) => ({
+  query: pagedQuery,
+  rows: ({ after, limit }: ListRequest<typeof pagedQuery>) => audit.scopes({ after, limit }),
+  position: ({ scope }: ScopeSummary) => scope,
+});
 
 async function findPolicy({ policies }: Deps, scope: string, version: number | undefined): Promise<PolicyIndex> {
   const latest = await policies.latest(scope);

@@ -13,7 +13,7 @@ import {
   targetKinds,
   wouldBlockStatuses,
 } from "../kinds.ts";
-import { agentName, scopeName, userSub } from "../names.ts";
+import { agentName, scopeName, toolRef, userSub } from "../names.ts";
 import { sessionFilters } from "./admin.ts";
 import { flagQuery, page, pageQuery, span, timestamp, withSpan } from "./parts.ts";
 
@@ -115,6 +115,37 @@ export const explanationRead = z
     remedy: z.string().nullable(),
   })
   .meta({ id: "Explanation" });
+
+export const verdictsQuery = z.strictObject({
+  agent: agentName,
+  target: toolRef.or(agentName).meta({ description: "A tool, or an agent to delegate to." }),
+  data_class: exact.optional().meta({ description: "By default each that the agent declares for the target." }),
+  scope: scopeName.optional().meta({ description: "By default every scope that the agent acts in." }),
+});
+
+/** What a decision would be now (docs/reference/routes.md#verdicts). */
+export const agentVerdict = z
+  .object({
+    scope: z.string(),
+    policy_version: z.int(),
+    chain: z.array(z.string()).meta({ description: "The shortest path from the person to the agent." }),
+    target_kind: z.enum(targetKinds),
+    data_class: z.string(),
+    decision: z.enum(outcomes),
+    deny_reason: z.enum(denyReasons).nullable(),
+    privileged: z.boolean(),
+    remedy: z.string().nullable(),
+  })
+  .meta({ id: "AgentVerdict" });
+export const agentVerdicts = z
+  .object({ agent: z.string(), target: z.string(), verdicts: z.array(agentVerdict) })
+  .meta({ id: "AgentVerdicts" });
+
+/** A scope by its newest policy. */
+export const scopeRead = z
+  .object({ scope: z.string(), version: z.int(), compiled_at: timestamp })
+  .meta({ id: "Scope" });
+export const scopePage = page(scopeRead).meta({ id: "ScopePage" });
 
 /** An act of a person or of the service, beside the decisions (docs/reference/record.md#events). */
 export const auditEvent = z
