@@ -43,6 +43,8 @@ const routes: readonly (readonly [method: string, path: string, plane: Plane])[]
   ["GET", "/v1/blocks", "audit"],
   ["GET", "/v1/audit/decisions", "audit"],
   ["GET", "/v1/decisions", "audit"],
+  ["GET", "/v1/audit/verdicts?agent=nobody-at-all&target=http:x", "audit"],
+  ["GET", "/v1/scopes", "audit"],
   ["GET", "/v1/audit/events", "audit"],
   ["GET", "/v1/audit/would-block", "audit"],
   ["GET", `/v1/audit/actions/${unknownId}/chain`, "audit"],

@@ -2,6 +2,7 @@ import type { ChainHop } from "@svc/client";
 import type { CamelCased } from "@svc/core";
 import pc from "picocolors";
 import type { z } from "zod";
+import type { Cell } from "./table.ts";
 
 /** Colors on a terminal only. */
 export const colors = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR);
@@ -67,6 +68,17 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .join("  ")
       .trimEnd();
   return [colors.bold(line(head)), ...rows.map(line)].join("\n");
+}
+
+/** Cells in columns under a head, no wider than the terminal. */
+export async function printTable(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { hasHead = true, maxWidth = process.stdout.columns }: { hasHead?: boolean; maxWidth?: number | undefined } = {},
+): Promise<void> {
+  const layout = await import("./table.ts");
+  const lines = layout.table([head.map((text) => ({ text, paint: colors.bold })), ...rows], maxWidth);
+  for (const line of hasHead ? lines : lines.slice(1)) print(line);
 }
 
 type Verdict = Pick<ChainHop, "decision" | "denyReason" | "enforced">;

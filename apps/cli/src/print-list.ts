@@ -3,7 +3,7 @@ import { untilSignal } from "@svc/host/process-end";
 import { ageOf } from "./ages.ts";
 import { collected } from "./control-plane.ts";
 import { type Format, type FormatFlags, formatOf, isData, type ListFlags } from "./formats.ts";
-import { type Body, type BodyName, colors, print, printBodies, shown } from "./output.ts";
+import { type Body, type BodyName, colors, print, printBodies, printTable, shown } from "./output.ts";
 import type { Cell } from "./table.ts";
 
 export interface Column<Row> {
@@ -105,23 +105,21 @@ function printerOf<Name extends BodyName>(view: View<Name>, format: Format) {
       return;
     }
     const lines = await collected(rows);
-    if (lines.length > 0) await printTable(view, lines, { isWide: format === "wide", hasHead: isFirst });
+    if (lines.length > 0) await printRows(view, lines, { isWide: format === "wide", hasHead: isFirst });
     else if (isFirst) print(view.none);
     isFirst &&= lines.length === 0;
   };
 }
 
-async function printTable<Name extends BodyName>(
+async function printRows<Name extends BodyName>(
   view: View<Name>,
   rows: readonly Body<Name>[],
   { isWide, hasHead }: { readonly isWide: boolean; readonly hasHead: boolean },
 ): Promise<void> {
-  const { table } = await import("./table.ts");
   const columns = view.columns.filter((column) => isWide || !column.isWide);
-  const head = columns.map(({ title }) => ({ text: title, paint: colors.bold }));
   const cells = rows.map((row) => columns.map((column) => cellOf(column, row, isWide)));
-  const lines = table([head, ...cells], isWide ? undefined : process.stdout.columns);
-  for (const line of hasHead ? lines : lines.slice(1)) print(line);
+  const head = columns.map(({ title }) => title);
+  await printTable(head, cells, { hasHead, ...(isWide && { maxWidth: Number.POSITIVE_INFINITY }) });
 }
 
 function cellOf<Row>({ text, paint, kind }: Column<Row>, row: Row, isWide: boolean): Cell {

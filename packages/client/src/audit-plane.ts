@@ -59,7 +59,7 @@ export interface AuditPlane {
   /** `GET /v1/audit/verdicts`: nothing is recorded. */
   verdicts(query: RequestBody<typeof core.verdictsQuery>, options?: CallOptions): Promise<AgentVerdicts>;
   /** `GET /v1/scopes`: by name. */
-  scopes(query?: PageQuery, options?: CallOptions): Promise<Page<ScopeRead>>;
+  scopes(query?: RequestBody<typeof core.scopesQuery>, options?: CallOptions): Promise<Page<ScopeRead>>;
   /** `GET /v1/sessions`: one page, newest first. */
   sessions(query?: RequestBody<typeof core.sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
   /** `GET /v1/sessions/{session_id}`. */

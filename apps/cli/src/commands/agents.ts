@@ -11,6 +11,7 @@ const examples = `
 Examples:
   svc agents list
   svc agents list --status needs_review
+  svc agents show planner          its identity, its blocks, and what it may call
   svc agents revoke planner --reason "its key leaked"
                                    permanent: every chain with this agent is denied
   svc agents identity planner      its key, and whether it is enrolled, quarantined or revoked
@@ -24,19 +25,23 @@ export const command = (): Command =>
       .description("List agents by name.")
       .addOption(new Option("--status <status>", "of the latest manifest").choices([...manifestStatuses]))
       .action(list),
+    withFormat(withControlPlane(new Command("show")), "one line: {identity, blocks, manifest}")
+      .description("Show an agent: its identity, its blocks, and what its manifest in force declares.")
+      .argument("<agent>")
+      .action(async (name: string, flags) => (await import("../agents/show-agent.ts")).showAgent(name, flags)),
     withFormat(withControlPlane(new Command("revoke")), "one line")
       .description("Revoke an agent permanently.")
-      .argument("<name>")
+      .argument("<agent>")
       .option("--reason <text>", "kept in the record")
       .option("--yes", "do not ask")
       .action(revoke),
     withFormat(withControlPlane(new Command("identity")), "one line")
       .description("Show an agent's identity.")
-      .argument("<name>")
+      .argument("<agent>")
       .action(identity),
     withFormat(withControlPlane(new Command("lift-quarantine")), "one line")
       .description("End an agent's quarantine, as if it had never enrolled.")
-      .argument("<name>")
+      .argument("<agent>")
       .option("--reason <text>", "kept in the record")
       .action(liftQuarantine),
   ]);

@@ -11,9 +11,10 @@ Examples:
 export const command = (): Command =>
   new Command("completion").argument("<shell>", "bash, zsh or fish").addHelpText("after", examples);
 
-/** Adds `completion <shell>`, and the hidden `complete` that the shells call. */
+/** With the names and ids of the control plane. Adds `completion <shell>`, and the hidden `complete` that the shells call. */
 export async function addCompletion(program: Command): Promise<void> {
   const { default: tab } = await import("@bomb.sh/tab/commander");
-  tab(program, { completionCommandName: "completion" });
+  const { completeNames } = await import("../complete-names.ts");
+  completeNames(tab(program, { completionCommandName: "completion" }));
   program.commands.find((command) => command.name() === "completion")?.addHelpText("after", examples);
 }

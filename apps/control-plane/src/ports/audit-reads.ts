@@ -11,6 +11,7 @@ import type {
   ScopeCount,
   ScopeSummary,
   SessionSummary,
+  scopesQuery,
   sessionsQuery,
   WouldBlock,
   wouldBlockQuery,
@@ -35,7 +36,7 @@ export interface AuditReads {
   /** Counts the newest observed denies by scope, most first. */
   observedByScope(newest: number): Promise<readonly ScopeCount[]>;
   /** The newest policy of each scope, by name. */
-  scopes(query: Paged<string>): Promise<readonly ScopeSummary[]>;
+  scopes(query: ScopesQuery): Promise<readonly ScopeSummary[]>;
   /** Every version of an agent, newest first. */
   versions(query: Paged<number> & { readonly agentId: string }): Promise<readonly ReconciledVersion[]>;
   /** The latest accepted manifest of each agent that has one, as it was submitted. */
@@ -76,6 +77,9 @@ export interface SessionQuery extends Paged<string> {
   readonly filter: SessionFilter;
   readonly nowMs: number;
 }
+
+/** With `agent`: those that its accepted manifest touches. */
+export type ScopesQuery = Filter<typeof scopesQuery> & Paged<string>;
 
 export type EventQuery = Filter<typeof eventsQuery> & Span & Paged<string>;
 

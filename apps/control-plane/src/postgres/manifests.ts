@@ -75,11 +75,21 @@ export const manifests = (
 /** Manifests and policies for people who read them. */
 export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "versions" | "acceptedManifests"> => ({
   /** Compares names by byte, so that no locale changes the pages. */
-  scopes: ({ after, limit }) => rows<ScopeSummary>`
+  scopes: ({ agent, after, limit }) => rows<ScopeSummary>`
     select p.scope, p.version, p.schema_version as "schemaVersion", p.created_at as "compiledAtMs"
     from (
       select scope, max(version) as version from compiled_policy
       where true ${after === undefined ? sql`` : sql`and scope collate "C" > ${after}`}
+        ${
+          agent === undefined
+            ? sql``
+            : sql`and scope in (
+              select scope from manifest_scope join (
+                select m.agent_id, max(m.version) as version from manifest_version m join agent a using (agent_id)
+                where a.name = ${agent} and m.status in ('reconciled', 'attested') group by m.agent_id
+              ) accepted using (agent_id, version)
+            )`
+        }
       group by scope order by scope collate "C" limit ${limit}
     ) newest join compiled_policy p using (scope, version)
     order by p.scope collate "C"`,

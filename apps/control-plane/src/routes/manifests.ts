@@ -6,11 +6,11 @@ import {
   manifestQuery,
   manifestRead,
   type PolicyIndex,
-  pagedQuery,
   type ScopeSummary,
   scopeCatalog,
   scopeCatalogQuery,
   scopePage,
+  scopesQuery,
   toCatalog,
 } from "@svc/core";
 import { memberText, withMemberText } from "@svc/tokens";
@@ -151,8 +151,8 @@ export function scopeRoutes(app: App, deps: Deps): void {
 }
 
 export const scopeReads = ({ audit }: Deps) => ({
-  query: pagedQuery,
-  rows: ({ after, limit }: ListRequest<typeof pagedQuery>) => audit.scopes({ after, limit }),
+  query: scopesQuery,
+  rows: ({ query: { agent }, after, limit }: ListRequest<typeof scopesQuery>) => audit.scopes({ agent, after, limit }),
   position: ({ scope }: ScopeSummary) => scope,
 });
 

@@ -141,6 +141,11 @@ export const agentVerdicts = z
   .object({ agent: z.string(), target: z.string(), verdicts: z.array(agentVerdict) })
   .meta({ id: "AgentVerdicts" });
 
+export const scopesQuery = z.strictObject({
+  ...pageQuery,
+  agent: agentName.optional().meta({ description: "That this agent's accepted manifest touches." }),
+});
+
 /** A scope by its newest policy. */
 export const scopeRead = z
   .object({ scope: z.string(), version: z.int(), compiled_at: timestamp })

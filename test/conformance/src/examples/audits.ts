@@ -1,5 +1,5 @@
 import { clerkSession } from "../ledger.ts";
-import { anAction, audit, type Examples, hops, inTurn, scope } from "./base.ts";
+import { anAction, audit, clerk, type Examples, hops, inTurn, scope } from "./base.ts";
 
 export const audits: Examples = {
   "GET /v1/audit/decisions": async (api) => {
@@ -25,6 +25,12 @@ export const audits: Examples = {
       () => audit(api, "GET", `/v1/audit/actions/${denied.body.action_id}/explanation`),
     );
   },
+  "GET /v1/audit/verdicts": (api) =>
+    inTurn(
+      () => audit(api, "GET", `/v1/audit/verdicts?agent=${clerk}&target=${hops.read.target}`),
+      () => audit(api, "GET", "/v1/audit/verdicts?agent=nobody-at-all&target=http:x"),
+    ),
+  "GET /v1/scopes": (api) => inTurn(() => audit(api, "GET", "/v1/scopes?limit=1")),
   "GET /v1/audit/events": (api) => inTurn(() => audit(api, "GET", "/v1/audit/events?limit=200")),
   "GET /v1/audit/would-block": async (api) => {
     const { session, clerk: held } = await clerkSession(api, scope);

@@ -5,7 +5,6 @@ import {
   type HopRequest,
   type PolicyIndex,
   type PresentState,
-  pathKey,
   recordPresent,
   type TargetKind,
   toDecisionRecord,
@@ -32,7 +31,9 @@ const anyClass = "DATA_CLASS";
  */
 export async function agentVerdicts(deps: HopDeps, query: VerdictQuery): Promise<readonly AgentVerdict[]> {
   const policies = await deps.policies.currentOf([query.agent]);
-  const asked = policies.filter(({ scope }) => query.scope === undefined || scope === query.scope);
+  const asked = policies
+    .filter(({ scope }) => query.scope === undefined || scope === query.scope)
+    .sort((one, other) => (one.scope < other.scope ? -1 : 1));
   const verdicts = await Promise.all(asked.map((policy) => verdictsOf(deps, policy, policies, query)));
   return verdicts.flat();
 }
@@ -65,7 +66,7 @@ async function verdictsOf(
 function chainTo(policy: PolicyIndex, agent: string): readonly string[] {
   const [shortest = [agent]] = policy.policy.document.paths
     .map(({ path }) => path)
-    .filter((path) => path.at(-1) === agent && policy.budgets.has(pathKey(path)))
+    .filter((path) => path.at(-1) === agent)
     .sort((one, other) => one.length - other.length);
   return shortest;
 }
@@ -75,7 +76,7 @@ function declaredClasses(policy: PolicyIndex, agent: string, target: string): re
   const declared = caller?.downstream.has(target)
     ? policy.agents.get(target)?.reachableClasses
     : caller?.tools.get(target)?.dataClasses;
-  return declared === undefined || declared.length === 0 ? [anyClass] : declared;
+  return declared === undefined || declared.length === 0 ? [anyClass] : [...declared].sort();
 }
 
 function verdictOf(policy: PolicyIndex, hop: HopRequest, present: PresentState, nowMs: number): AgentVerdict {

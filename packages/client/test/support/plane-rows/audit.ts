@@ -41,6 +41,26 @@ export const row = {
 const check = { check: "identity", passed: true, facts: { required: false, statuses: { a_b: "none" } } };
 const event = { kind: "block_set", ts: t, actor: "ada", agent: null, reason: null, details: { some_ref: "r" } };
 const group = { agent: "clerk", target: "http:x", count: 2 };
+const foreseen = {
+  scope: "expenses",
+  policy_version: 2,
+  chain: ["planner"],
+  target_kind: "tool",
+  decision: "allow",
+  deny_reason: null,
+  privileged: false,
+  remedy: null,
+};
+const foreseenCamel = {
+  scope: "expenses",
+  policyVersion: 2,
+  chain: ["planner"],
+  targetKind: "tool",
+  decision: "allow",
+  denyReason: null,
+  privileged: false,
+  remedy: null,
+};
 const mark = { agent: null, taint: "untrusted_external", source: "http:x", enforced: true, ts: t };
 
 export const auditRows: readonly Row[] = [
@@ -126,6 +146,24 @@ export const auditRows: readonly Row[] = [
     bearer: "audit-bearer",
     response: [200, { action_id: "a", decision: "allow", deny_reason: null, checks: [check], remedy: null }],
     want: { actionId: "a", decision: "allow", denyReason: null, checks: [check], remedy: null },
+  },
+  {
+    name: "verdicts",
+    call: (svc) => svc.audit.verdicts({ agent: "planner", target: "http:x", dataClass: "d" }),
+    route: "GET /v1/audit/verdicts",
+    query: { agent: "planner", target: "http:x", data_class: "d" },
+    bearer: "audit-bearer",
+    response: [200, { agent: "planner", target: "http:x", verdicts: [{ ...foreseen, data_class: "d" }] }],
+    want: { agent: "planner", target: "http:x", verdicts: [{ ...foreseenCamel, dataClass: "d" }] },
+  },
+  {
+    name: "scopes",
+    call: (svc) => svc.audit.scopes({ agent: "planner", limit: 5 }),
+    route: "GET /v1/scopes",
+    query: { agent: "planner", limit: "5" },
+    bearer: "audit-bearer",
+    response: [200, { data: [{ scope: "expenses", version: 2, compiled_at: t }], page: lastPage }],
+    want: { data: [{ scope: "expenses", version: 2, compiledAt: t }], page: { nextCursor: null, limit: 50 } },
   },
   {
     name: "events",
