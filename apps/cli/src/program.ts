@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { fitHelp } from "@svc/host/fit-help";
 import { endWithItsReader } from "@svc/host/process-end";
 import { Command } from "commander";
 import { addCompletion } from "./commands/completion.ts";
@@ -15,7 +16,7 @@ Exit codes:
   2  the command line or the environment is wrong, or the control plane does not respond
 
 Environment:
-  SVC_CONTROL_PLANE_URL   the control plane's address (default http://127.0.0.1:8080)
+  SVC_CONTROL_PLANE_URL   the control plane's address (default: the context's of svc login, or http://127.0.0.1:8080)
   SVC_ADMIN_TOKEN, SVC_AUDIT_TOKEN, SVC_IDENTITY_TOKEN
                           bearers of its planes; the admin token is valid for all three. <NAME>_FILE names a file instead,
                           also a pipe: SVC_ADMIN_TOKEN_FILE=<(pass show svc/admin) svc run ...
@@ -44,9 +45,11 @@ async function loadProgram(args: readonly string[]): Promise<Command> {
   return program;
 }
 
+const writeHelp = (text: string): void => void process.stdout.write(fitHelp(text, process.stdout.columns));
+
 /** What is wrong with the command line is reported as every other error. Commands do not inherit it from their program. */
 function throwOnExit(command: Command, words: string): void {
-  command.configureOutput({ outputError: () => {} }).exitOverride((cause) => {
+  command.configureOutput({ outputError: () => {}, writeOut: writeHelp }).exitOverride((cause) => {
     if (cause.exitCode === 0 || cause.code === "commander.help") throw cause;
     throw notTried(cause.message.replace(/^error: /, ""), `See ${words} --help.`, cause);
   });

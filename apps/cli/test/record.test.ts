@@ -180,7 +180,7 @@ describe("reading the record", () => {
 
   test("nothing is called safe where no call was observed", async () => {
     const { stdout } = await stack.svc("would-block", "--until", "2020-01-01T00:00:00Z");
-    expect(stdout).toBe("0 left, but no call was observed: run the enforcement points with SVC_PEP_MODE=observe.\n");
+    expect(stdout).toBe("0 left, but no call was observed: enforcement points need SVC_PEP_MODE=observe.\n");
   });
 });
 

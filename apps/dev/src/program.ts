@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { fitHelp } from "@svc/host/fit-help";
 import { endWithItsReader } from "@svc/host/process-end";
 import { Command, CommanderError } from "commander";
 import { demoCommand } from "./commands/demo.ts";
@@ -8,6 +9,7 @@ import { StartError } from "./start-error.ts";
 endWithItsReader(process.stdout);
 const program = new Command("svc").exitOverride();
 for (const command of [demoCommand(), devCommand()]) {
+  command.configureOutput({ writeOut: (text) => void process.stdout.write(fitHelp(text, process.stdout.columns)) });
   program.addCommand(command.exitOverride().showHelpAfterError("Run with --help for the options."));
 }
 const args = process.argv.slice(2);

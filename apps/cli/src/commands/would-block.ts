@@ -92,9 +92,7 @@ function admittedWords({ now: { scopes } }: WouldBlock): string {
 /** The last line. Nothing is safe by a list for which nothing was observed. */
 function left(open: number, isObserved: boolean): string {
   if (open > 0) return `${open} left: enforcing blocks them. --emit-manifest proposes manifests for those to allow.`;
-  return isObserved
-    ? nothingLeft
-    : "0 left, but no call was observed: run the enforcement points with SVC_PEP_MODE=observe.";
+  return isObserved ? nothingLeft : "0 left, but no call was observed: enforcement points need SVC_PEP_MODE=observe.";
 }
 
 const nothingLeft = "0 left: safe to enforce";
