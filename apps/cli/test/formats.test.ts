@@ -133,6 +133,20 @@ describe("a block", () => {
   });
 
   test.each([
+    ["tool", "http:ledger/raed", /^warning: no tool http:ledger\/raed .*did you mean http:ledger\/read\?\n$/],
+    ["tool", "mcp:elsewhere", /^warning: no tool mcp:elsewhere is declared at present\n$/],
+    ["agent", "clark", /did you mean clerk\?/],
+    ["scope", "book", /did you mean books\?/],
+    ["tool", "http:ledger/read", /^$/],
+    ["agent", "clerk", /^$/],
+    ["scope", "books", /^$/],
+  ])("that covers nothing is set with a warning: %s %s", async (kind, ref, warning) => {
+    const { code, stderr } = await stack.svc("block", "set", kind, ref, "--reason", "r");
+    await stack.svc("block", "lift", kind, ref);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(warning)]);
+  });
+
+  test.each([
     [["--until", "2020-01-01T00:00Z"], "a time to come"],
     [["--until", "10m"], "there is --for"],
     [["--for", "soon"], "a span such as"],

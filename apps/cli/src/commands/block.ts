@@ -47,7 +47,12 @@ interface SetFlags extends ControlPlaneFlags, FormatFlags {
 
 async function set(kind: BlockKind, ref: string, flags: SetFlags): Promise<void> {
   const wanted = { kind, ref, reason: flags.reason, until: flags.for ?? flags.until };
-  const block = await openControlPlane(flags).call("admin", (svc) => svc.admin.setBlock(wanted));
+  const plane = openControlPlane(flags);
+  // Set first: the warning takes reads that the incident need not wait for.
+  const block = await plane.call("admin", (svc) => svc.admin.setBlock(wanted));
+  const { uncovered } = await import("../block-coverage.ts");
+  const warning = await uncovered(plane, kind, ref).catch(() => undefined);
+  if (warning !== undefined) process.stderr.write(`${colors.yellow("warning:")} ${shown(warning)}\n`);
   const format = formatOf(flags);
   if (isData(format)) return printBody("blockRead", block, format);
   const end = block.until === null ? "" : ` until ${block.until}`;

@@ -37,7 +37,7 @@ async function canI(agent: string, target: string, dataClass: string | undefined
     return print(`${colors.red("no")}  ${shown(`${agent} acts ${where}: svc agents show ${agent}`)}`);
   }
   for (const { scope, decision, denyReason, dataClass: of, privileged, remedy } of verdicts) {
-    const where = shown(`in ${scope} for ${of}`);
+    const where = shown(denyReason === "TARGET_NOT_DECLARED" ? `in ${scope}` : `in ${scope} for ${of}`);
     if (decision === "allow") print(`${colors.green("yes")} ${where}${privileged ? ", privileged" : ""}`);
     else print(`${colors.red("no")}  ${where}: ${denyReason}\n    ${shown(remedy ?? "")}`);
   }

@@ -46,8 +46,8 @@ const view: View<"issuerKey"> = {
       text: (key) => key.status,
       paint: (key) => (key.status === "active" ? colors.green : colors.dim),
     },
-    { title: "signs from", text: (key) => key.activatesAt ?? "the start: of the settings" },
-    { title: "until", text: (key) => key.supersededAt },
+    { title: "signs from", text: (key) => key.activatesAt, kind: "time" },
+    { title: "superseded", text: (key) => key.supersededAt, kind: "time" },
   ],
 };
 
