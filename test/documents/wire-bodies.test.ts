@@ -13,6 +13,7 @@ const makesSchemas = (source: string): boolean => /^import (?!type\b)[^;]*\bfrom
 const fetching = [
   "apps/cli/src/audit/pinned-keys.ts",
   "apps/cli/src/control-plane.ts",
+  "apps/cli/src/run/passed-calls.ts",
   "apps/cli/src/upstreams/read-suggestions.ts",
 ];
 

@@ -82,6 +82,7 @@ describe("the set-up", () => {
       "openssl",
       "ip",
       "jq",
+      "curl",
       "python3",
       "nginx",
       "lighttpd",

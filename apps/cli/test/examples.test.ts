@@ -161,8 +161,13 @@ async function typed(line: string): Promise<{ code: number; output: string }> {
   });
 }
 
+function neededBy(line: string) {
+  if (line.includes("| jq")) return requires("jq");
+  return line.includes("--isolate") ? requires("user namespaces") : { test };
+}
+
 for (const line of printed.filter((each) => notRun[each] === undefined)) {
-  const { test: runnable } = line.includes("| jq") ? requires("jq") : { test };
+  const { test: runnable } = neededBy(line);
   runnable(line, async () => {
     const { code, output } = await typed(line);
     expect(code, output).toBe(codes[line] ?? 0);

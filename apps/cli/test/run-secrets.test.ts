@@ -90,6 +90,9 @@ describe("an agent of svc run finds no secret of the operator", () => {
     expect(tree).toHaveLength(3);
     const readable = JSON.stringify([own, tree, files, open]);
     for (const [name, value] of Object.entries(secrets())) expect(readable, name).not.toContain(value);
+    // Of the run's own authority there is the certificate alone.
+    expect(files.some((text) => text.startsWith("-----BEGIN CERTIFICATE-----"))).toBe(true);
+    expect(readable).not.toMatch(/PRIVATE KEY/);
     expect(Object.keys(own).filter((name) => name.startsWith("SVC_"))).toEqual(["SVC_PEP_URL"]);
   });
 
@@ -143,11 +146,67 @@ const sessionOf = async (user: string) => {
 
 const untilUp = "console.log('up'); setInterval(() => {}, 1e6);";
 
+describe("nothing is consented to", () => {
+  const badFile = (name: string, text: string) => {
+    const file = join(stack.folder, name);
+    writeFileSync(file, text);
+    return file;
+  };
+  type Change = (args: readonly string[]) => readonly string[];
+  const replaced =
+    (before: () => string, after: () => string): Change =>
+    (args) =>
+      args.map((arg) => (arg === before() ? after() : arg));
+  const upstreams = () => stack.upstreams;
+
+  test.each<[string, number, Change, RegExp]>([
+    [
+      "the command does not exist",
+      2,
+      replaced(
+        () => process.execPath,
+        () => "/no/such/command",
+      ),
+      /cannot be run/,
+    ],
+    ["the command is no program", 2, replaced(() => process.execPath, upstreams), /cannot be run/],
+    ["the upstreams file does not exist", 2, replaced(upstreams, () => "/no/such.yaml"), /no such file/i],
+    [
+      "the upstreams file is invalid",
+      2,
+      replaced(upstreams, () => badFile("bad.json", '{"upstreams": 7}')),
+      /bad\.json: /,
+    ],
+    [
+      "the scope does not exist",
+      1,
+      replaced(
+        () => "books",
+        () => "no-such-scope",
+      ),
+      /svc agents list/,
+    ],
+    [
+      "the agent has no part in the scope",
+      1,
+      replaced(
+        () => "clerk",
+        () => "nobody-else",
+      ),
+      /declares nothing in scope/,
+    ],
+  ])("where %s", async (_name, code, changed, message) => {
+    const ended = await svc(changed(run("u-unheld", ...node(untilUp))), env());
+    expect([ended.code, ended.stdout]).toEqual([code, ""]);
+    expect(ended.stderr).toMatch(message);
+    expect(await stack.json("sessions", "list", "--user", "u-unheld")).toEqual([]);
+  });
+});
+
 describe("the session ends with the run", () => {
   test.each([
     { how: "by itself", user: "u-exit", command: node("process.exit(7)"), code: 7 },
     { how: "by a signal", user: "u-killed", command: node("process.kill(process.pid, 'SIGKILL')"), code: 128 + 9 },
-    { how: "before it started", user: "u-absent", command: ["/no/such/command"], code: 2 },
   ])("where the command ended $how", async ({ user, command, code }) => {
     expect((await svc(run(user, ...command), env())).code).toBe(code);
     expect(await sessionOf(user)).toMatchObject({ status: "revoked" });
@@ -174,11 +233,9 @@ describe("the session ends with the run", () => {
   });
 
   test("where the enforcement point does not start", async () => {
-    const upstreams = join(stack.folder, "bad.json");
-    writeFileSync(upstreams, '{"upstreams": 7}');
     const user = "u-bad";
-    const args = run(user, ...node(untilUp)).map((arg) => (arg === stack.upstreams ? upstreams : arg));
-    expect((await svc(args, env())).code).toBe(1);
+    const settings = { ...env(), SVC_PEP_STATE_DIR: "/dev/null/state" };
+    expect((await svc(run(user, ...node(untilUp)), settings)).code).toBe(1);
     expect(await sessionOf(user)).toMatchObject({ status: "revoked" });
   });
 

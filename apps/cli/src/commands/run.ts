@@ -1,18 +1,14 @@
-import { writeFile } from "node:fs/promises";
-import { withoutSettings } from "@svc/host";
 import { Command, Option } from "commander";
-import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { colors, progress, shown, verdict } from "../output.ts";
+import { withControlPlane } from "../control-plane.ts";
 import { withoutSecretsInEnvironment } from "../run/clean-process.ts";
-import { type LocalPep, type PepFlags, startLocalPep } from "../run/local-pep.ts";
-import { catchSignals, exitCodeOf, runProgram } from "../run/program.ts";
-import { revokeSession } from "../run/revoke-session.ts";
-import { type Lending, lendSession } from "../run/session.ts";
-import { fetchList } from "../upstreams/read-suggestions.ts";
+import type { RunFlags } from "../run/run-agent.ts";
 
 const examples = `
-The command gets the enforcement point as HTTP_PROXY and http_proxy, for the hosts of upstreams, and as a base address in
-SVC_PEP_URL. Calls without a token use its session. Other calls, HTTPS and localhost among them, are not guarded.
+HTTP and HTTPS calls of the command to the hosts of upstreams are guarded: it gets the enforcement point as HTTP_PROXY and
+HTTPS_PROXY, and an authority that ends with the run, by the variables of Node, Python, Go, curl, git, AWS, Deno and Java.
+SVC_PEP_URL is the enforcement point as a base address. Calls without a token use the run's session. Calls to other hosts
+are refused while enforcing, and pass while observing, without a token and undecided. A client that ignores these variables is
+not held; with --isolate its calls fail. At the end the guarded, denied and unlisted calls are listed.
 It gets no other SVC_* variable, and no address of a database. The session ends with it. It runs as your user: it can
 read your files, and the environment of what started svc. Hand the admin token over by SVC_ADMIN_TOKEN_FILE.
 
@@ -24,13 +20,13 @@ Examples:
                                    and writes those that no route lists
   svc run --scope expenses --user ada --agent planner --upstreams pep.yaml -- curl http://ledger.internal/entries
                                    as planner, after the person delegated to it
+  svc run --scope expenses --user ada --upstreams pep.yaml --isolate -- node agent.js
+                                   in a network of its own, which leads to the enforcement point alone (Linux)
+  svc run --scope expenses --user ada --upstreams pep.yaml --other-hosts tunnel -- node agent.js
+                                   lets it call its model's host, which no upstream lists
 
-The exit code is the command's own; 1 if that is 0 and the session could not be revoked.
+The exit code is the command's own; 1 if that is 0 and the session could not be revoked; 2 if nothing was started.
 `;
-
-interface Flags extends ControlPlaneFlags, Lending, PepFlags {
-  readonly unlisted?: string;
-}
 
 export const command = (): Command =>
   withControlPlane(new Command("run"))
@@ -43,66 +39,23 @@ export const command = (): Command =>
     .addOption(
       new Option("--mode <mode>", "mode of the enforcement point").choices(["enforce", "observe"]).default("enforce"),
     )
-    .option(
-      "--unlisted <file>",
-      "in observe mode: write the calls that no route lists there, for svc upstreams suggest",
+    .addOption(
+      new Option(
+        "--other-hosts <what>",
+        "what calls to hosts that no upstream lists get (default: refuse while enforcing, tunnel while observing)",
+      ).choices(["refuse", "tunnel"]),
     )
+    .option("--isolate", "run the command in a network that leads to the enforcement point alone (Linux)")
+    .option("--unlisted <file>", "write the calls that no route lists there, for svc upstreams suggest")
     .option("--json", "at the end, one line of JSON a decision on standard error")
     .addHelpText("after", examples)
     .passThroughOptions()
     .action(run);
 
-async function run(command: readonly string[], flags: Flags): Promise<void> {
+async function run(command: readonly string[], flags: RunFlags): Promise<void> {
   withoutSecretsInEnvironment();
   // A terminal that is gone must not keep the session from being revoked.
   process.stderr.on("error", () => {});
-  const plane = openControlPlane(flags);
-  const steps = progress({ isShown: !flags.json });
-  const interruption = catchSignals();
-  steps.show("consenting");
-  const session = await lendSession(plane, flags);
-  let pep: LocalPep | undefined;
-  try {
-    steps.show("starting the enforcement point");
-    pep = await startLocalPep(plane.url, session, flags, interruption.signal);
-    steps.done();
-    process.exitCode = await runProgram(command, agentEnvironment(pep.url));
-    if (flags.unlisted !== undefined) await writeFile(flags.unlisted, await fetchList(pep.adminUrl));
-  } catch (cause) {
-    if (!interruption.signal.aborted) throw cause;
-    process.exitCode = exitCodeOf(interruption.signal.reason);
-  } finally {
-    await revokeSession(plane, session.session_id, "svc run ended");
-    await pep?.stop();
-    interruption.release();
-  }
-  await printDecisions(plane, session.session_id, flags.json === true);
-}
-
-const agentEnvironment = (pepUrl: string): NodeJS.ProcessEnv => ({
-  ...withoutSettings(process.env),
-  HTTP_PROXY: pepUrl,
-  http_proxy: pepUrl,
-  ...direct("NO_PROXY"),
-  ...direct("no_proxy"),
-  SVC_PEP_URL: pepUrl.replace("127.0.0.1", "localhost"),
-});
-
-/** The enforcement point serves path prefixes in origin form only, so its own address must not go through the proxy. */
-const direct = (name: "NO_PROXY" | "no_proxy") => ({
-  [name]: [process.env[name], "localhost"].filter((entry) => entry).join(","),
-});
-
-async function printDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
-  const rows = await plane.all("audit", (svc, page) => svc.audit.decisions({ sessionId, ...page }));
-  const decisions = rows.toReversed();
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
-  if (json) {
-    const { decisionRow, toWire } = await import("@svc/core");
-    for (const row of decisions) say(JSON.stringify(toWire(decisionRow, row)));
-    return;
-  }
-  const denied = decisions.filter(({ decision }) => decision === "deny");
-  say(`\n${decisions.length} decisions, ${denied.length} denied; svc explain has the reasons:`);
-  for (const row of denied) say(`  ${verdict(row)}  ${shown(row.target)}  ${colors.dim(row.actionId)}`);
+  const { runAgent } = await import("../run/run-agent.ts");
+  await runAgent(command, flags);
 }

@@ -14,6 +14,10 @@ export interface PepFlags {
 export interface LocalPepOptions {
   /** Settings that the operator's own override. */
   readonly defaults?: Readonly<Record<string, string>>;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Terminates TLS of tunnels, and does this with calls to hosts that no upstream lists. Default: refuses tunnels. */
+  readonly otherHosts?: "refuse" | "tunnel" | undefined;
   /** Called with each line that it writes. */
   readonly onLine?: (line: string) => void;
 }
@@ -29,7 +33,7 @@ export async function startLocalPep(
   session: object,
   { upstreams, mode }: PepFlags,
   signal: AbortSignal,
-  { defaults = {}, onLine = () => {} }: LocalPepOptions = {},
+  { defaults = {}, onLine = () => {}, otherHosts, ...options }: LocalPepOptions = {},
 ) {
   signal.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
@@ -47,8 +51,9 @@ export async function startLocalPep(
     const sessionFile = await privateFile("session.json", JSON.stringify(session));
     const telemetryKey = secretSetting("SVC_TELEMETRY_KEY");
     const keyFile = telemetryKey && (await privateFile("telemetry-key", telemetryKey));
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const adminPort = await freePort(new Set([port]));
+    const caFile = join(folder, "local-ca.pem");
     const adminUrl = `http://127.0.0.1:${adminPort}`;
     pep = startProgram({
       name: "enforcement point",
@@ -66,13 +71,14 @@ export async function startLocalPep(
         SVC_PEP_SESSION_FILE: sessionFile,
         SVC_PEP_LISTEN: `127.0.0.1:${port}`,
         SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+        ...(otherHosts && { SVC_PEP_TLS_CA_FILE: caFile, SVC_PEP_OTHER_HOSTS: otherHosts }),
         // Not by its value: the agent can read the environment of other processes.
         ...(keyFile && { SVC_TELEMETRY_KEY_FILE: keyFile }),
       },
     });
     await Promise.race([started(pep, `${adminUrl}/__svc/readyz`), aborted(signal)]);
     if (keyFile) await rm(keyFile);
-    return { url: `http://127.0.0.1:${port}`, adminUrl, stop };
+    return { url: `http://127.0.0.1:${port}`, adminUrl, folder, caFile, stop };
   } catch (cause) {
     await stop();
     throw cause;

@@ -1,5 +1,6 @@
-export const hostOutcomes = ["refused", "tunnelled", "forwarded"] as const;
-export type HostOutcome = (typeof hostOutcomes)[number];
+import type { UnlistedHosts as UnlistedHostsBody } from "@svc/core";
+
+type HostOutcome = UnlistedHostsBody["hosts"][number]["outcome"];
 
 /** Some 300 bytes each. */
 const maxHosts = 1_000;

@@ -13,6 +13,16 @@ export const unlistedCalls = z.object({
 });
 export type UnlistedCalls = z.output<typeof unlistedCalls>;
 
+/** `GET /__svc/hosts` of the admin port (docs/reference/enforcement-point.md#other-hosts). */
+export const unlistedHosts = z.object({
+  hosts: z.array(z.object({ host: z.string(), outcome: z.enum(["refused", "tunnelled", "forwarded"]), count: calls })),
+  dropped: unlistedCalls.shape.dropped,
+});
+export type UnlistedHosts = z.output<typeof unlistedHosts>;
+
+/** Of what `svc-pep --print-config` prints: the hosts of each upstream. */
+export const printedHosts = z.object({ upstreams: z.array(z.object({ hosts: z.array(z.string()).default([]) })) });
+
 const suggestedRoute = z.object({
   methods: z.array(z.string()),
   path: z.string(),

@@ -21,14 +21,35 @@ export const ofClassification = mutationsOf("packages/classify/src", [
 
 const stdio = testsOf("apps/pep/test/stdio-server.test.ts");
 
+export const ofRun = mutationsOf("apps/cli/src/run", [
+  [
+    "isolated-network-shared",
+    "isolation.ts",
+    '"--keep-caps", "--net",',
+    '"--keep-caps",',
+    testsOf("apps/cli/test/run-isolated.test.ts")(
+      "with svc run --isolate nothing gets past the enforcement point > a direct connection fails, to an upstream, the control plane and the network, by whatever address",
+    ),
+  ],
+  [
+    "operators-exceptions-kept",
+    "agent-environment.ts",
+    'NO_PROXY: baseName ?? ""',
+    'NO_PROXY: environment.NO_PROXY ?? ""',
+    testsOf("apps/cli/test/run-clients.test.ts")(
+      "the operator's exceptions to a proxy, and further trust, are not lost or widened",
+    ),
+  ],
+]);
+
 const inTunnel = testsOf("apps/pep/test/terminated-tunnels.test.ts");
 
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "tunnel-host-unchecked",
     "resolve/resolve.ts",
-    "if (tunnel !== undefined &&",
-    "if (false &&",
+    "normalAuthority(host) !== tunnel;",
+    "normalAuthority(host) === undefined;",
     inTunnel("a hostile client in a tunnel reaches nothing > by a request %s"),
   ],
   [

@@ -9,6 +9,8 @@ export interface Part {
   readonly purpose: string;
   /** Debian's package. Without it the part is a right of the account or a feature of the kernel. */
   readonly package?: string;
+  /** How to get one that no package of Debian is installed for. Default: as root. */
+  readonly advice?: string;
   /** Needed by `pnpm faults`, not by the test command. */
   readonly onDemand?: true;
   /** The path of its program, folder or library; undefined where it is missing. */
@@ -27,9 +29,12 @@ export const partNames = [
   "nginx",
   "lighttpd",
   "python3",
+  "curl",
+  "java",
   "nft",
   "libfaketime",
   "network namespaces",
+  "user namespaces",
   "mounts",
   "container rights",
 ] as const;
@@ -71,6 +76,17 @@ export const parts: Readonly<Record<PartName, Part>> = {
     package: "python3",
     find: () => onPath("python3"),
   },
+  curl: {
+    purpose: "call as a program that was not written for this",
+    package: "curl",
+    find: () => onPath("curl"),
+  },
+  java: {
+    purpose: "call as a Java program",
+    advice: "install a JDK",
+    // It compiles the one file that it runs.
+    find: () => onPath("javac") && onPath("java"),
+  },
   nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
   libfaketime: {
     purpose: "step a process's clock",
@@ -81,6 +97,11 @@ export const parts: Readonly<Record<PartName, Part>> = {
   "network namespaces": {
     purpose: "cut a process off its network",
     find: () => working("unshare", "--net", "--mount", "mount", "--bind", "/tmp", "/tmp"),
+  },
+  "user namespaces": {
+    purpose: "run a program in a network of its own, as any user",
+    find: () =>
+      working("unshare", "--user", "--map-current-user", "--keep-caps", "--net", "ip", "link", "set", "lo", "up"),
   },
   mounts: {
     purpose: "fill a disk",
@@ -99,8 +120,8 @@ export const parts: Readonly<Record<PartName, Part>> = {
 export function howToGet(names: readonly PartName[]): string {
   const packages = names.flatMap((name) => parts[name].package ?? []);
   const installed = packages.length > 0 ? [`apt-get install ${packages.join(" ")}`] : [];
-  const isRight = names.some((name) => parts[name].package === undefined);
-  return [...installed, ...(isRight ? ["run as root"] : [])].join(", ");
+  const others = names.filter((name) => parts[name].package === undefined);
+  return [...installed, ...new Set(others.map((name) => parts[name].advice ?? "run as root"))].join(", ");
 }
 
 /** Suffix for the name of a test that is skipped without these parts. */
