@@ -11,7 +11,8 @@ const sources = [
 ];
 const anchors = new Map(filesLike("docs/**/*.md").map((page) => [page, anchorsOf(read(page))]));
 
-const citation = /\bdocs\/[\w./-]+\.md(?:#[\w-]*)?/g;
+/** An anchor that code computes has a test of its own. */
+const citation = /\bdocs\/[\w./-]+\.md(?!#\$)(?:#[\w-]*)?/g;
 const citations = sources.flatMap((file) => [...read(file).matchAll(citation)].map(([cited]) => ({ file, cited })));
 
 /** A decision record is cited whole, a page of the reference by its anchor. */

@@ -105,6 +105,9 @@ describe("PolicyDenied", () => {
     expect(error).toMatchObject({ name: "PolicyDenied", ...want });
     expect(error).toMatchObject({ sessionId: session.sessionId, policyVersion: session.policyVersion });
     expect(error.actionId).toMatch(uuid);
+    for (const fact of [error.target, error.reason, error.actionId, error.remedy, error.link]) {
+      expect(error.message).toContain(fact);
+    }
     const { hops, root } = await svc.audit.chain(error.actionId ?? "");
     expect(root).toMatchObject({ userSub: "alice", scope: "expenses", sessionId: session.sessionId });
     expect(hops.at(-1)).toMatchObject({

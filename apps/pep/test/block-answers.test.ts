@@ -4,6 +4,7 @@ import { startedPep } from "./support/pep.ts";
 const upstreams = [
   { name: "files", url: "http://127.0.0.1:1/mcp", protocol: "mcp", data_class: "docs" },
   { name: "told", url: "http://127.0.0.1:1/mcp", protocol: "mcp", data_class: "docs", denials: "result" },
+  { name: "listed", url: "http://127.0.0.1:1/mcp", protocol: "mcp", data_class: "docs", filter_tool_lists: true },
   { name: "classless", url: "http://127.0.0.1:1/mcp", protocol: "mcp" },
   { name: "ledger", url: "http://127.0.0.1:1", routes: [] },
 ];
@@ -23,9 +24,11 @@ async function setup() {
   return { ...running, credentials, post };
 }
 
+type Facts = Readonly<Record<"action_id" | "target" | "reason" | "remedy" | "link", string>>;
+
 interface Told {
   readonly id: unknown;
-  readonly error: { readonly code: unknown; readonly message: string; readonly data: { readonly action_id: string } };
+  readonly error: { readonly code: unknown; readonly message: string; readonly data: Facts };
 }
 
 const told = async (response: Response): Promise<Told> => (await response.json()) as Told;
@@ -58,9 +61,53 @@ describe("a deny in band", () => {
       result: {
         isError: true,
         content: [{ type: "text", text: expect.stringMatching(/^mcp:told\/write is denied: /) }],
+        _meta: { "svc/denial": expect.objectContaining({ code: "policy", target: "mcp:told/write" }) },
       },
     });
   });
+
+  test("has the facts of its text in data, each alone", async () => {
+    const { post } = await setup();
+    const { error } = await told(await post("/files", call));
+    expect(error.data).toEqual({
+      code: "policy",
+      action_id: expect.any(String),
+      deny_reason: "TAINT_BLOCKED",
+      recoverable: false,
+      consentable_scopes: [],
+      target: "mcp:files/write",
+      reason: "TAINT_BLOCKED",
+      remedy: "call it in a session that has read no untrusted data, or declare that it accepts taint",
+      link: "docs/troubleshooting.md#taint_blocked",
+    });
+    for (const fact of ["target", "reason", "remedy", "link"] as const) {
+      expect(error.message).toContain(error.data[fact]);
+    }
+  });
+
+  test("names the tools of that server that the caller may call, once a list was read", async () => {
+    const { post, controlPlane } = await setup();
+    for (const target of ["mcp:listed", "mcp:listed/read", "mcp:listed/append", "mcp:files/other"])
+      controlPlane.policies.set(target, {});
+    controlPlane.policies.set("mcp:listed/write", { denyReason: "TARGET_NOT_DECLARED" });
+    const denial = async () => (await told(await post("/listed", call))).error;
+    expect((await denial()).message).not.toContain("instead");
+    await post("/listed", message("tools/list"));
+    const { message: text, data } = await denial();
+    expect(data.remedy).toMatch(/, or call one that it declares; instead you may call: append, read$/);
+    expect(text).toContain(data.remedy);
+  });
+
+  test.each(["SESSION_EXPIRED", "AGENT_REVOKED", "IDENTITY_REQUIRED"] as const)(
+    "for %s names no other tool, which would be denied too",
+    async (denyReason) => {
+      const { post, controlPlane } = await setup();
+      for (const target of ["mcp:listed", "mcp:listed/read"]) controlPlane.policies.set(target, {});
+      await post("/listed", message("tools/list"));
+      controlPlane.policies.set("mcp:listed/write", { denyReason });
+      expect((await told(await post("/listed", call))).error.message).not.toContain("instead");
+    },
+  );
 
   test("with denials: result is a complete result to a client of MCP 2026-07-28, which takes no other", async () => {
     const { post } = await setup();
@@ -157,7 +204,7 @@ test.each(["/files/beyond", "/nowhere", "/ledger/x", "//files"])(
 
 describe("a block says what to change", () => {
   test.each([
-    ["an upstream that is not there", "/nowhere", {}, /files, told, classless, ledger/],
+    ["an upstream that is not there", "/nowhere", {}, /files, told, listed, classless, ledger/],
     ["a path without a route", "/ledger/x", {}, /upstream ledger has no route/],
     [
       "a path beyond an MCP endpoint",
@@ -179,6 +226,31 @@ describe("a block says what to change", () => {
     const body = await (await fetch(`${url}${path}`, { headers: Object.fromEntries(given) })).text();
     expect(JSON.parse(body).error.message).toMatch(text);
     expect(body).not.toMatch(/c2VjcmV0|Bearer secret/);
+  });
+
+  test("to a program too: the block's own reason, and the page about its cause", async () => {
+    const { url, credentials } = await setup();
+    const { details } = JSON.parse(await (await fetch(`${url}/ledger/x`, { headers: credentials })).text());
+    expect(details).toMatchObject({
+      ...{ action_id: null, deny_reason: null, target: null, reason: "no_route" },
+      remedy: "call what its routes list, or add a route with a target and a data class",
+      link: "docs/troubleshooting.md#unresolvable_call",
+    });
+  });
+
+  test("a caller without a bearer does not learn which target a path is", async () => {
+    const running = await startedPep({
+      upstreams: [
+        {
+          name: "ledger",
+          url: "http://127.0.0.1:1",
+          routes: [{ methods: ["GET"], path: "/x", target: "http:ledger/secret", data_class: "docs" }],
+        },
+      ],
+    });
+    const text = await (await fetch(`${running.url}/ledger/x`)).text();
+    expect(JSON.parse(text).details).toMatchObject({ target: null, reason: "no_bearer" });
+    expect(text).not.toContain("secret");
   });
 
   test("a tool without a data class", async () => {

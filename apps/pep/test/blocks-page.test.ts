@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { blockCauses } from "@svc/core";
+import { admittedBy, blockCauses } from "@svc/core";
 import { expect, test } from "vitest";
-import { admittedBy, blockTable } from "../src/protocols/blocks.ts";
+import { blockTable } from "../src/protocols/blocks.ts";
 
 const page = readFileSync(new URL("reference/blocks.md", new URL("../../../docs/", import.meta.url)), "utf8");
 

@@ -73,6 +73,10 @@ describe("against a double of the control plane", () => {
         deny_reason: "SCOPE_NOT_CONSENTED",
         recoverable: true,
         consentable_scopes: ["audit"],
+        target: "http:ledger/read_entry",
+        reason: "SCOPE_NOT_CONSENTED",
+        remedy: "ask the person to consent to one of these scopes: audit",
+        link: "docs/troubleshooting.md#scope_not_consented",
       },
     });
     expect(upstream.received).toHaveLength(0);

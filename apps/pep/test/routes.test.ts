@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { blockMessage } from "../src/protocols/blocks.ts";
+import { blockWords } from "../src/protocols/blocks.ts";
 import { resolve } from "../src/resolve/resolve.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -154,10 +154,10 @@ describe("a path with one reading is its route", () => {
 test("the refusal names both routes and what to change", () => {
   const messageOf = (path: string) => {
     const found = read(admin, path);
-    return found.kind === "unresolvable" ? blockMessage(found.why) : undefined;
+    return found.kind === "unresolvable" ? blockWords(found.why).message : undefined;
   };
   expect(messageOf("/Admin")).toBe(
-    "a server could read this path as GET /admin and as GET /:page, which have different targets; request the path as its route spells it, or list the path itself above both",
+    "a server could read this path as GET /admin and as GET /:page, which have different targets; request the path as its route spells it, or list the path itself above both; see docs/troubleshooting.md#unresolvable_call",
   );
   expect(messageOf("/a/../b")).toContain("dot segment");
 });

@@ -122,9 +122,9 @@ function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal 
 
 /** Undefined for a deny without a reason, which no control plane of this version sends. */
 function policyDenied({ denyReason: reason, ...deny }: RecordedDeny, sessionId: string): PolicyDenied | undefined {
-  const { recoverable, consentableScopes, target, hop, actionId, policyVersion, taint, taintSource } = deny;
+  const { recoverable, consentableScopes, target, dataClass, hop, actionId, policyVersion, taint, taintSource } = deny;
   if (reason === null) return undefined;
-  const facts = { recoverable, consentableScopes, target, hop, actionId, policyVersion, taint, taintSource };
+  const facts = { recoverable, consentableScopes, target, dataClass, hop, actionId, policyVersion, taint, taintSource };
   return new PolicyDenied({ reason, sessionId, ...facts });
 }
 

@@ -1,10 +1,10 @@
-import { type DenyReason, type DiffEntry, diffEntry, type Taint } from "@svc/core";
+import { type DenyReason, type DiffEntry, diffEntry, explainedAt, remedyOfDeny, type Taint } from "@svc/core";
 import type { ErrorResponse, PoolFault, Unusable, UnusableFault } from "@svc/hop";
 
 /** The facts of a deny (docs/reference/client.md#exceptions). */
-export type DenyFacts = Omit<PolicyDenied, keyof Error>;
+export type DenyFacts = Omit<PolicyDenied, keyof Error | "remedy" | "link">;
 
-/** The call was denied: it was not sent. */
+/** The call was denied: it was not sent. The message has target, reason, remedy and link, for a person or a model. */
 export class PolicyDenied extends Error {
   override readonly name = "PolicyDenied";
   declare readonly reason: DenyReason;
@@ -13,6 +13,7 @@ export class PolicyDenied extends Error {
   /** The scopes whose consent would admit it; empty unless `recoverable`. */
   declare readonly consentableScopes: readonly string[];
   declare readonly target: string;
+  declare readonly dataClass: string;
   declare readonly hop: number;
   declare readonly sessionId: string;
   /** Names the record: pass it to `audit.chain`. */
@@ -21,10 +22,18 @@ export class PolicyDenied extends Error {
   /** The target whose results were untrusted, or `declared` by a caller. */
   declare readonly taintSource: string | null;
   declare readonly policyVersion: number | null;
+  /** What would admit the call. */
+  readonly remedy: string;
+  /** The page about the reason. */
+  readonly link: string;
 
   constructor(facts: DenyFacts) {
-    super(`${facts.target} denied at hop ${facts.hop}: ${facts.reason}`);
+    const { target, hop, reason, actionId } = facts;
+    const [remedy, link] = [remedyOfDeny(facts), explainedAt(reason)];
+    super(`${target} denied at hop ${hop}: ${reason} (decision ${actionId ?? "not named"}); ${remedy}; see ${link}`);
     Object.assign(this, facts);
+    this.remedy = remedy;
+    this.link = link;
   }
 }
 

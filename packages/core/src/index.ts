@@ -29,6 +29,7 @@ export {
   definitionPartLength,
   type ToolDefinition,
 } from "./definitions.ts";
+export { admittedBy, explainedAt, remedyOfDeny } from "./denied-call.ts";
 export {
   type CheckName,
   type DenyReason,

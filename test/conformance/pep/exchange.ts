@@ -27,6 +27,7 @@ export type Want =
       readonly id: string | number;
       readonly status?: number;
       readonly code?: number;
+      readonly target?: string;
     }
   /** Ambiguous framing: the parser refuses and closes, and no call results. */
   | { readonly malformed: readonly number[] }

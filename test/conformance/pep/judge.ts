@@ -17,13 +17,24 @@ export interface Outcome {
   readonly bytes: string;
 }
 
+/** The facts of a block, each alone and all in its message (docs/reference/enforcement-point.md#blocked-answers). */
+function namesWhatToDo(message: string, facts: Readonly<Record<string, unknown>>): void {
+  const { target, deny_reason: denyReason, reason, remedy, link } = facts;
+  expect(target === null || typeof target === "string").toBe(true);
+  expect(reason).toEqual(denyReason ?? expect.stringMatching(/^[a-z_]+$/));
+  expect(link).toMatch(/^docs\/troubleshooting\.md#[a-z_]+$/);
+  expect(message.endsWith(`; ${remedy}; see ${link}`), message).toBe(true);
+}
+
 /** Compares the result with the expectation. */
 export function judge(want: Want, outcome: Outcome, fill: (text: string) => string): void {
   const answer = lastAnswer(outcome.text);
   if ("blocked" in want) {
     expect([answer.status, answer.headers.get("x-svc-blocked")]).toEqual([want.status, want.blocked]);
     if (!outcome.isHead) {
-      expect(JSON.parse(answer.body)).toMatchObject({ error: { code: want.blocked }, details: expect.any(Object) });
+      const { error, details } = JSON.parse(answer.body);
+      expect(error).toMatchObject({ code: want.blocked });
+      namesWhatToDo(error.message, details);
     }
     if (want.answer) expect(outcome.text).toMatch(want.answer);
     return void nothingSent(outcome);
@@ -31,11 +42,10 @@ export function judge(want: Want, outcome: Outcome, fill: (text: string) => stri
   if ("inBand" in want) {
     const { status = 200, code = want.inBand === "policy" ? -32_010 : -32_603 } = want;
     expect([answer.status, answer.headers.get("x-svc-blocked")]).toEqual([status, want.inBand]);
-    expect(JSON.parse(answer.body)).toMatchObject({
-      jsonrpc: "2.0",
-      id: want.id,
-      error: { code, data: { code: want.inBand } },
-    });
+    const { jsonrpc, id, error } = JSON.parse(answer.body);
+    expect([jsonrpc, id]).toEqual(["2.0", want.id]);
+    expect(error).toMatchObject({ code, data: { code: want.inBand, ...(want.target && { target: want.target }) } });
+    namesWhatToDo(error.message, error.data);
     return void nothingSent(outcome);
   }
   if ("malformed" in want) {

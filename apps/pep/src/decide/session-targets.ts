@@ -6,35 +6,47 @@ import type { SessionTargets } from "../protocols/protocol.ts";
 const maxAgeMs = 60_000;
 const maxCallers = 256;
 
-/** Remembers the definitions that each caller's session pinned. */
+interface Remembered {
+  readonly atMs: number;
+  readonly reading: Promise<SessionTargets | undefined>;
+  /** Once it is read. */
+  targets?: SessionTargets | undefined;
+}
+
+/** Remembers what each caller may call, and the definitions that its session pinned. */
 export function createSessionTargets(
   fetch: (credential: HopCredential) => Promise<SessionTargets | undefined>,
   monotonicMs: () => number,
 ) {
-  const remembered = new Map<string, { readonly atMs: number; readonly pins: Promise<Definitions | undefined> }>();
+  const remembered = new Map<string, Remembered>();
 
   async function read(credential: HopCredential): Promise<SessionTargets | undefined> {
-    const reading = fetch(credential);
-    const pins = reading.then((targets) => targets?.pins);
-    remembered.delete(credential.token);
-    remembered.set(credential.token, { atMs: monotonicMs(), pins });
-    for (const token of remembered.keys()) {
+    const { token } = credential;
+    const entry: Remembered = { atMs: monotonicMs(), reading: fetch(credential) };
+    remembered.delete(token);
+    remembered.set(token, entry);
+    for (const oldest of remembered.keys()) {
       if (remembered.size <= maxCallers) break;
-      remembered.delete(token);
+      remembered.delete(oldest);
     }
-    const targets = await reading;
+    entry.targets = await entry.reading;
     // What is not known is asked for again.
-    if (targets === undefined && remembered.get(credential.token)?.pins === pins) remembered.delete(credential.token);
-    return targets;
+    if (entry.targets === undefined && remembered.get(token) === entry) remembered.delete(token);
+    return entry.targets;
+  }
+
+  function freshOf({ token }: HopCredential): Remembered | undefined {
+    const known = remembered.get(token);
+    return known && monotonicMs() - known.atMs < maxAgeMs ? known : undefined;
   }
 
   return {
     read,
+    /** What was read lately, without a request. */
+    knownOf: (credential: HopCredential): SessionTargets | undefined => freshOf(credential)?.targets,
     /** Undefined: the control plane gave no usable answer. */
     async pinsOf(credential: HopCredential): Promise<Definitions | undefined> {
-      const known = remembered.get(credential.token);
-      if (known && monotonicMs() - known.atMs < maxAgeMs) return known.pins;
-      return (await read(credential))?.pins;
+      return (await (freshOf(credential)?.reading ?? read(credential)))?.pins;
     },
   };
 }

@@ -147,7 +147,9 @@ export function blockCall<C extends Call>(
   blocked: BlockedCall = {},
 ): void {
   const { upstream, identified = {}, error } = blocked;
-  const own = upstream ? upstream.protocol.blockAnswer(refusal, identified) : httpBlockAnswer(refusal);
+  const { credential } = call.inbound;
+  const allowed = credential && call.ports.sessionTargets.knownOf(credential)?.allowed;
+  const own = upstream ? upstream.protocol.blockAnswer(refusal, identified, allowed) : httpBlockAnswer(refusal);
   const answer = own.status === 404 && carriesSession(call.request) ? { ...own, status: 400 } : own;
   kind.answer(call, answer);
   const mode = upstream?.mode ?? call.ports.defaultMode;

@@ -1,5 +1,19 @@
 import type { Answer } from "../message/write-answer.ts";
-import { type Block, blockMessage, rowOf } from "./blocks.ts";
+import { type Block, type BlockWords, blockWords, rowOf } from "./blocks.ts";
+import type { IdentifiedCall } from "./protocol.ts";
+
+/** What a program reads of a block, in `details` over HTTP and in `data` of a JSON-RPC error. */
+export const blockFacts = (block: Block, { reason, remedy, link }: BlockWords, call?: IdentifiedCall) => ({
+  ...blockDetails(block),
+  target: targetOf(block, call),
+  reason,
+  remedy,
+  link,
+});
+
+/** A caller without a valid credential does not learn which target a path is. */
+const targetOf = ({ decision, cause }: Block, call: IdentifiedCall | undefined): string | null =>
+  decision?.target ?? (cause === "unauthorized" ? undefined : call?.call?.target) ?? null;
 
 export function blockDetails({ decision }: Block) {
   const deny = decision?.outcome === "deny" ? decision : undefined;
@@ -11,11 +25,13 @@ export function blockDetails({ decision }: Block) {
   };
 }
 
-export const httpBlockAnswer = (block: Block): Answer =>
-  blockAnswer(block, rowOf(block).status, {
-    error: { code: block.cause, message: blockMessage(block) },
-    details: blockDetails(block),
+export function httpBlockAnswer(block: Block, call?: IdentifiedCall): Answer {
+  const words = blockWords(block);
+  return blockAnswer(block, rowOf(block).status, {
+    error: { code: block.cause, message: words.message },
+    details: blockFacts(block, words, call),
   });
+}
 
 /** With status 200 a protocol's own error: HTTP reports success, and `X-Svc-Blocked` marks it as ours. */
 export const blockAnswer = (block: Block, status: number, content: object): Answer => ({

@@ -1,4 +1,4 @@
-import { type BlockCause, type DenyReason, denyReasonTable } from "@svc/core";
+import { type BlockCause, denyReasonTable, explainedAt, remedyOfDeny } from "@svc/core";
 import type { Allowed, RecordedDeny } from "@svc/hop";
 
 interface BlockRow {
@@ -341,44 +341,44 @@ export const blockedFor = (reason: BlockReason, facts?: BlockFacts): UnresolvedC
 
 export const rowOf = ({ cause, reason = defaultReasons[cause] }: Block): BlockRow => blockTable[reason];
 
-/** What was wrong and what to change, as one sentence for a person or a model. */
-export function blockMessage(block: Block): string {
-  const { text, remedy } = rowOf(block);
-  const facts: BlockFacts = { ...denyFacts(block.decision), ...block.facts };
-  return `${text}; ${remedy}`.replace(/\{(\w+)\}/g, (_, fact: string) => facts[fact] ?? "unknown");
+/** What a block says, in one sentence and in parts (docs/reference/enforcement-point.md#blocked-answers). */
+export interface BlockWords {
+  /** What was wrong, what to change, and the page: for a person or a model. */
+  readonly message: string;
+  /** The deny reason, else the block's own. */
+  readonly reason: string;
+  readonly remedy: string;
+  readonly link: string;
 }
 
-/** What would admit a denied call. */
-export const admittedBy = {
-  SESSION_EXPIRED: "ask the person to consent again",
-  SESSION_REVOKED: "ask the person to consent again, if the session was not ended on purpose",
-  AGENT_REVOKED: "register the workload of the revoked agent as a new agent, then ask the person to consent again",
-  AGENT_QUARANTINED: "enroll the quarantined agent for a person",
-  IDENTITY_REQUIRED: "enroll the calling agent's key",
-  TARGET_BLOCKED: "wait until the emergency block is lifted",
-  PATH_NOT_DECLARED: "declare the delegation in the manifest of the agent that delegates",
-  HOP_BUDGET_EXCEEDED: "raise the hop_budget in the manifests of the chain's agents, or delegate less often",
-  TARGET_NOT_DECLARED: "declare the target in the calling agent's manifest, or call one that it declares",
-  SCOPE_NOT_CONSENTED: "ask the person to consent to one of these scopes: {scopes}",
-  DATA_CLASS_NOT_DECLARED: "declare the target for the data class {data_class} in the calling agent's manifest",
-  DATA_CLASS_WIDENED: "delegate for the data class {data_class} at the hop before",
-  TAINT_BLOCKED: "call it in a session that has read no untrusted data, or declare that it accepts taint",
-} as const satisfies Record<DenyReason, string>;
+/** @param otherTools names that the caller may call instead */
+export function blockWords(block: Block, otherTools: readonly string[] = []): BlockWords {
+  const { decision, cause } = block;
+  const row = rowOf(block);
+  const facts: BlockFacts = { ...denyFacts(decision), ...block.facts };
+  const filled = (text: string): string => text.replace(/\{(\w+)\}/g, (_, fact: string) => facts[fact] ?? "unknown");
+  const instead = otherTools.length === 0 ? "" : `; instead you may call: ${otherTools.join(", ")}`;
+  const remedy = filled(row.remedy) + instead;
+  const deny = decision?.outcome === "deny" ? decision.denyReason : null;
+  const link = explainedAt(deny ?? cause);
+  return {
+    message: `${filled(row.text)}; ${remedy}; see ${link}`,
+    reason: deny ?? block.reason ?? defaultReasons[cause],
+    remedy,
+    link,
+  };
+}
 
 const nothingNamed = "the control plane named no reason";
 
 function denyFacts(decision: Block["decision"]): BlockFacts {
   if (decision?.outcome !== "deny") return {};
-  const { target, dataClass, denyReason, actionId, consentableScopes } = decision;
-  const scopes = consentableScopes.join(", ") || "none";
+  const { target, denyReason: reason, actionId } = decision;
   return {
     target,
     action_id: actionId ?? "not named",
-    deny_reason: denyReason ?? "no reason",
-    label: denyReason === null ? nothingNamed : denyReasonTable[denyReason].label,
-    admitted_by:
-      denyReason === null
-        ? "look at the control plane's record"
-        : admittedBy[denyReason].replace("{scopes}", scopes).replace("{data_class}", dataClass),
+    deny_reason: reason ?? "no reason",
+    label: reason === null ? nothingNamed : denyReasonTable[reason].label,
+    admitted_by: reason === null ? "look at the control plane's record" : remedyOfDeny({ ...decision, reason }),
   };
 }

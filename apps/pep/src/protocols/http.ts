@@ -79,7 +79,7 @@ export const http: ProtocolKind<typeof entry> = {
       },
       unmapped: blockedFor("no_route", { upstream: name }),
       readCall: async () => ({}),
-      blockAnswer: httpBlockAnswer,
+      blockAnswer: (block, call) => httpBlockAnswer(block, call),
       listChanges: () => [],
       onChange: undefined,
       filterFor: () => undefined,

@@ -2,11 +2,10 @@ import { classification, isJsonPointer } from "@svc/classify";
 import { dataClass } from "@svc/core";
 import { z } from "zod";
 import { isJsonBody } from "../message/media-type.ts";
-import type { Answer } from "../message/write-answer.ts";
 import { checkStdio, stdioSettings, stdioUrl } from "../stdio/settings.ts";
-import { blockAnswer, blockDetails, httpBlockAnswer } from "./answers.ts";
-import { type Block, blockedFor, blockMessage } from "./blocks.ts";
+import { blockedFor } from "./blocks.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
+import { denialForms, mcpBlockAnswer } from "./mcp/block-answer.ts";
 import { eraOf } from "./mcp/era.ts";
 import type { ListContext } from "./mcp/held-message.ts";
 import { sessionChanges, subscribedChanges } from "./mcp/list-changes.ts";
@@ -16,16 +15,7 @@ import { mayList, mayListTools } from "./mcp/lists.ts";
 import { idOf, readMessage, traceIn } from "./mcp/message.ts";
 import { isMirrored } from "./mcp/mirrored-headers.ts";
 import { createTargets } from "./mcp/targets.ts";
-import {
-  changeChoices,
-  type IdentifiedCall,
-  type Listing,
-  type ProtocolKind,
-  type ResponseFilter,
-} from "./protocol.ts";
-
-const denialForms = ["error", "result"] as const;
-type Denials = (typeof denialForms)[number];
+import { changeChoices, type Listing, type ProtocolKind, type ResponseFilter } from "./protocol.ts";
 
 /** A tool or method has no path and no query. */
 const classifiedTool = classification.refine(
@@ -98,7 +88,7 @@ export const mcp: ProtocolKind<typeof entry> = {
           ? { ...read, unresolved: blockedFor(call, { upstream: name }) }
           : { ...read, call };
       },
-      blockAnswer: (block, call) => jsonRpcBlockAnswer(block, call, denials),
+      blockAnswer: (block, call, allowed) => mcpBlockAnswer(block, call, { server: name, denials, allowed }),
       listChanges: ({ listChanges = [] }, httpMethod) => {
         if (!filtersLists) return [];
         return httpMethod === "GET" ? sessionChanges : listChanges;
@@ -135,42 +125,3 @@ async function watchOnly(context: Asked, { watch }: Listing): Promise<ResponseFi
 }
 
 type Asked = Omit<ListContext, "allowed" | "watch">;
-
-/** -32001 is the official SDK's own time-out, and MCP reserves -32020 to -32099. */
-const policyDenied = -32010;
-const callFailed = -32603;
-/** Of MCP 2026-07-28, each with the HTTP status that it prescribes. */
-const headerMismatch = [400, -32020] as const;
-const methodNotFound = [404, -32601] as const;
-
-/**
- * A JSON-RPC error in a 200 for a request that waits under `id`: an HTTP error would end the MCP client's session. A
- * request without a valid bearer still gets its 401. As a tool's result a deny is read by the model itself.
- */
-function jsonRpcBlockAnswer(block: Block, call: IdentifiedCall, denials: Denials): Answer {
-  const { cause } = block;
-  const { id, method, era } = call;
-  if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block);
-  const message = blockMessage(block);
-  if (cause === "policy" && denials === "result" && method === "tools/call") {
-    const complete = era === "modern" && { resultType: "complete" };
-    const result = { ...complete, content: [{ type: "text", text: message }], isError: true };
-    return blockAnswer(block, 200, { jsonrpc: "2.0", id, result });
-  }
-  const [status, code] = errorOf(block, call);
-  const error = { code, message, data: { code: cause, ...blockDetails(block) } };
-  return blockAnswer(block, status, { jsonrpc: "2.0", id, error });
-}
-
-function errorOf(block: Block, call: IdentifiedCall): readonly [status: number, code: number] {
-  if (block.reason === "header_mismatch") return headerMismatch;
-  if (call.era === "modern" && isUndeclaredMethod(block, call)) return methodNotFound;
-  return [200, block.cause === "policy" ? policyDenied : callFailed];
-}
-
-/** What neither the file nor the policy declares is, to a client of a modern revision, no method of the server. */
-function isUndeclaredMethod({ reason, decision }: Block, { method, call }: IdentifiedCall): boolean {
-  if (call === undefined) return reason === "no_data_class" && method !== "tools/call";
-  const isMethod = call.target.endsWith(`#${method}`);
-  return isMethod && decision?.outcome === "deny" && decision.denyReason === "TARGET_NOT_DECLARED";
-}

@@ -126,7 +126,8 @@ export interface Protocol {
   /** Why an unmapped request names no call. */
   readonly unmapped: UnresolvedCall;
   readonly readCall: ReadCall;
-  blockAnswer(block: Block, call: IdentifiedCall): Answer;
+  /** `allowed`: what the caller may call, as far as it is known without a request. */
+  blockAnswer(block: Block, call: IdentifiedCall, allowed?: AllowedTools): Answer;
   /** The messages that its event stream gets when what the caller may call changes. */
   listChanges(call: IdentifiedCall, httpMethod: string | undefined): readonly string[];
   /** What the settings say of changed tools. Default: `deny` while enforcing, `report` while observing. */

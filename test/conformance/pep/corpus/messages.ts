@@ -24,6 +24,12 @@ const inBand = (name: string, body: string, cause: BlockCause, id: string | numb
   send: post("/files", body),
   want: { inBand: cause, id },
 });
+/** The answer names the denied tool. */
+const denied = (name: string, body: string, target: string, id: string | number = 7): Exchange => ({
+  name: `an MCP message: ${name}`,
+  send: post("/files", body),
+  want: { inBand: "policy", id, target },
+});
 
 /** MCP's own error, with the status that it prescribes. */
 const disagreeing = (name: string, headers: readonly string[]): Exchange => ({
@@ -58,8 +64,8 @@ export const messages: readonly Exchange[] = [
     "mcp:files/read_file",
   ),
   calls("an escaped name is the name", read.replace("read_file", "\\u0072ead_file"), "mcp:files/read_file"),
-  inBand("an undeclared tool", message("tools/call", { name: "format_disk" }), "policy"),
-  inBand("a string as its id", message("tools/call", { name: "format_disk" }, "a-1"), "policy", "a-1"),
+  denied("an undeclared tool", message("tools/call", { name: "format_disk" }), "mcp:files/format_disk"),
+  denied("a string as its id", message("tools/call", { name: "format_disk" }, "a-1"), "mcp:files/format_disk", "a-1"),
   inBand("a method without a class", message("prompts/get", { name: "x" }), "unresolvable_call"),
   inBand("a tool without a name", message("tools/call", {}), "unresolvable_call"),
   inBand("a name that is no string", message("tools/call", { name: ["read_file"] }), "unresolvable_call"),
