@@ -11,6 +11,11 @@ export const commands = [
   entry("dev", "Start control plane, enforcement point and two example services on this machine."),
   entry("login", "Keep a control plane's address and bearer for later commands.", () => import("./commands/login.ts")),
   entry("context", "List and choose the control planes of svc login.", () => import("./commands/context.ts")),
+  entry(
+    "init",
+    "Write the enforcement point's file and a manifest for what an agent calls.",
+    () => import("./commands/init.ts"),
+  ),
   entry("check", "Check that a deployment is healthy and safely configured.", () => import("./commands/check.ts")),
   entry("manifest", "Lint, submit, show and compare manifests.", () => import("./commands/manifest.ts")),
   entry("consent", "Record a person's consent to a scope and start a session.", () => import("./commands/consent.ts")),

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { AuthzClient } from "@svc/client";
 import { type DevStack, programOf, requires, spawnDev } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -17,6 +18,7 @@ const printed = [
 /** What is not run here, and why. */
 const notRun: Readonly<Record<string, string>> = {
   "svc decisions --follow --agent planner": "runs until Ctrl-C: record.test.ts",
+  "svc init": "asks on a terminal: init-terminal.test.ts",
   ...Object.fromEntries(
     printed
       .filter((line) => line.includes("svc mcp"))
@@ -33,6 +35,8 @@ const notRun: Readonly<Record<string, string>> = {
       .map((line) => [line, "needs an ID token of an OpenID provider: test/e2e/enroll-command.test.ts"]),
   ),
 };
+
+const fileServer = import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js");
 
 /** Examples whose help documents another exit code than 0. */
 const codes: Readonly<Record<string, number>> = {
@@ -74,6 +78,7 @@ async function writeFiles(): Promise<void> {
     "unlisted.json": JSON.stringify({ unlisted: [], dropped: 0 }),
     "denied.yaml": "[]",
     "agent.js": "",
+    "openapi.yaml": "openapi: 3.1.0\npaths: { /orders: { get: { operationId: listOrders } } }\n",
     "agent.py": "",
     "record.mjs": `import { traceRecorder } from ${JSON.stringify(recorder)};
       const recorder = traceRecorder(process.env.SVC_TRACE_PATH + "/");
@@ -81,6 +86,7 @@ async function writeFiles(): Promise<void> {
       await recorder.close();`,
     // Programs that the examples call; the tests of `pnpm test` leave a trace.
     "bin/python": "#!/bin/sh\n",
+    "bin/npx": `#!/bin/sh\nexec node ${fileURLToPath(fileServer)} "$3"\n`,
     "bin/pnpm": "#!/bin/sh\nexec node --conditions=@svc/source record.mjs\n",
     "bin/svc": `#!/bin/sh\nexec node ${programOf("@svc/cli/main")} "$@"\n`,
   };
@@ -131,6 +137,7 @@ const here = (line: string): string =>
   line
     .replaceAll("https://authz.example.com", stack.control_plane)
     .replaceAll("http://127.0.0.1:16020", stack.pep_admin)
+    .replaceAll("https://market.internal/mcp", stack.example_mcp)
     .replaceAll("0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d", found.ACTION_ID ?? "")
     .replaceAll("/etc/bash_completion.d", folder)
     .replaceAll("/var/lib/node_exporter", folder)
@@ -179,6 +186,14 @@ test("every skipped example exists and has a reason", () => {
 });
 
 test("the examples that write a file write it", () => {
-  for (const file of ["decisions.ndjson", "session.json", "drift.sarif", "svc_drift.prom", "proposed/planner.json"])
+  for (const file of [
+    "decisions.ndjson",
+    "session.json",
+    "drift.sarif",
+    "svc_drift.prom",
+    "proposed/planner.json",
+    "reader-pep.yaml",
+    "reader.yaml",
+  ])
     expect(existsSync(join(folder, file)), file).toBe(true);
 });

@@ -128,6 +128,7 @@ describe("svc manifest submit", () => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^http:shop\/list_order +exceeds +http:shop\/list_order +not advertised$/m);
     expect(stderr).toContain("    Remove http:shop/list_order from the manifest, or have its server advertise it");
+    expect(stderr).toContain("    Did you mean http:shop/list_orders?");
     expect(stderr).toContain("    Did you mean http:shop/pay?");
     expect(stderr).toContain("\nIn force: shop version 1, reconciled.\n");
     const [refused] = await stack.json("manifest", "submit", typo);

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { Fault } from "../fault.ts";
+import { type InitFlags, withSources } from "../init/flags.ts";
 import { newestReport, versionOf } from "../manifest/in-force.ts";
 import { colors, print, printBodies, printJson, shown } from "../output.ts";
 
@@ -17,6 +17,8 @@ A manifest file, JSON or YAML, as show prints it and lint, diff and submit read 
             data_classes: [finance.entries]
 
 Examples:
+  svc manifest init --agent clerk --openapi shop=openapi.yaml --http shop=https://shop.internal --manifest clerk-2.yaml
+  svc manifest schema > manifest.schema.json
   svc manifest lint manifests/*.yaml               offline; exit 1 for any fault
   svc manifest diff planner.yaml                   against the accepted manifest, and tools as they are now
   svc manifest submit planner.yaml
@@ -32,6 +34,11 @@ const readFile = async (path: string) => (await import("../manifest-file.ts")).r
 
 export const command = (): Command =>
   commandGroup("manifest", examples, [
+    withSources(new Command("init"))
+      .description("Write a manifest for one agent, from the same sources as svc init.")
+      .option("--json", "one line: {agent, scope, files, sources, review, unread, next}")
+      .action(init),
+    new Command("schema").description("Print the JSON Schema of the file, for editors.").action(schema),
     new Command("lint")
       .description("Check files without network.")
       .argument("<files...>")
@@ -71,29 +78,24 @@ export const command = (): Command =>
       .action(diff),
   ]);
 
+async function init(flags: InitFlags): Promise<void> {
+  const { runInit } = await import("../init/run-init.ts");
+  await runInit({ ...flags, command: [] });
+}
+
+async function schema(): Promise<void> {
+  const { manifestSchema } = await import("@svc/core");
+  print(JSON.stringify(manifestSchema(), null, 2));
+}
+
 async function lint(files: readonly string[], { json }: { json?: boolean }): Promise<void> {
+  const { faultsOf } = await import("../manifest/lint.ts");
   for (const file of files) {
     const { agent, faults } = await faultsOf(file);
     if (faults.length > 0) process.exitCode = 1;
     if (json) printJson({ file, agent, ok: faults.length === 0, faults });
     else if (faults.length === 0) print(`${colors.green("✓")} ${file}`);
     else print(`${colors.red("✗")} ${file}\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
-  }
-}
-
-/** Checks a file alone; only the control plane knows the other manifests of its scopes. */
-async function faultsOf(path: string): Promise<{ readonly agent?: string; readonly faults: readonly string[] }> {
-  const { compile } = await import("@svc/core");
-  try {
-    const { file, understood } = await readFile(path);
-    const faults = [...understood.scopes].flatMap(([scope, declared]) => {
-      const compiled = compile(scope, [{ agent: file.agent, manifestVersion: 1, declared }]);
-      return compiled.ok ? [] : [`scope ${scope}: too many delegation paths for a policy`];
-    });
-    return { agent: file.agent, faults };
-  } catch (cause) {
-    if (cause instanceof Fault && cause.exitCode === 1) return { faults: [cause.message] };
-    throw cause;
   }
 }
 

@@ -89,7 +89,8 @@ export async function refusalFault(
 /** Among what the sources advertise, as far as they can be read from here, and what the version in force declares. */
 async function nearestTo(plane: ControlPlane, submission: Submission, inForce: InForce | undefined): Promise<Nearest> {
   const stored = inForce ? (await versionOf(plane, submission.agent, inForce)).doc : undefined;
-  return nearestOf(refsIn(stored));
+  const { advertisedRefs } = await import("./advertised.ts");
+  return nearestOf([...(await advertisedRefs(submission.manifest)), ...refsIn(stored)]);
 }
 
 function refsIn(manifest: unknown): readonly string[] {

@@ -31,6 +31,7 @@ export const partNames = [
   "python3",
   "curl",
   "java",
+  "script",
   "nft",
   "libfaketime",
   "network namespaces",
@@ -87,6 +88,7 @@ export const parts: Readonly<Record<PartName, Part>> = {
     // It compiles the one file that it runs.
     find: () => onPath("javac") && onPath("java"),
   },
+  script: { purpose: "give a command a terminal", package: "bsdutils", find: () => onPath("script") },
   nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
   libfaketime: {
     purpose: "step a process's clock",
