@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { requires } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileIn, type GuardedStack, nodeProgram, startGuardedStack } from "./guarded-run.ts";
@@ -114,6 +115,16 @@ describe("at its end svc run tells", () => {
     expect(stderr).not.toContain("No call of the command");
   });
 
+  requires("curl").test("that a client does not trust the run's authority, and what to do", async () => {
+    const { code, stderr } = await stack.run(
+      [],
+      ["env", "-u", "CURL_CA_BUNDLE", "-u", "SSL_CERT_FILE", "curl", "-sS", urls[0]],
+    ).ended;
+    expect(code).toBe(60);
+    expect(stderr).toMatch(/1 call given up by clients that do not trust.*SSL_CERT_FILE:\n {2}bank\.internal {2}1\n/);
+    expect(stderr).toMatch(/No call of the command was guarded\.\n$/);
+  });
+
   test("that nothing was guarded, in red on a terminal, where a client ignores the variables", async () => {
     const text = "await fetch(process.env.TARGET).catch(() => {})";
     const command = ["env", "-u", "NODE_USE_ENV_PROXY", ...nodeProgram(text)];
@@ -121,6 +132,25 @@ describe("at its end svc run tells", () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/0 calls guarded[\s\S]*No call of the command was guarded\.\n.*SVC_PEP_URL[\s\S]*--isolate/);
   });
+});
+
+describe("an upstream under a loopback name is guarded", () => {
+  test.each([
+    ["localhost", "127.0.0.1"],
+    ["127.0.0.1", "localhost"],
+  ])("at %s, and the base address is at %s", async (listed, base) => {
+    const port = new URL(JSON.parse(readFileSync(stack.upstreams, "utf8")).upstreams[0].url).port;
+    const text = `for (const url of ["http://${listed}:${port}/read", process.env.SVC_PEP_URL + "/ledger/read"])
+      console.log(new URL(url).hostname, (await (await fetch(url)).text()).trim());`;
+    const { stdout, stderr } = await stack.run(["--upstreams", withHost(`${listed}:${port}`)], nodeProgram(text)).ended;
+    expect(stdout, stderr).toBe(`${listed} ledger /read\n${base} ledger /read\n`);
+    expect(stderr).toContain("2 calls guarded");
+  });
+
+  const withHost = (host: string) => {
+    const { upstreams } = JSON.parse(readFileSync(stack.upstreams, "utf8"));
+    return fileIn(stack, "loopback.json", JSON.stringify({ upstreams: [{ ...upstreams[0], hosts: [host] }] }));
+  };
 });
 
 test("the operator's exceptions to a proxy, and further trust, are not lost or widened", async () => {

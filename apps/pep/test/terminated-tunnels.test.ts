@@ -27,6 +27,7 @@ async function setup(limits: Partial<Limits> = {}) {
       const upstreams = [
         { name: "bank", url, hosts: ["bank.example", "10.1.2.3", "bank.example:8443"], tls, routes },
         { name: "other", url, hosts: ["other.example"], tls, routes },
+        { name: "tools", url: `${url}/mcp`, hosts: ["tools.example"], tls, protocol: "mcp", data_class: "docs" },
         { name: "site", url, hosts: ["site.example"], routes: tunnelled },
       ];
       writeFileSync(join(folder, "upstreams.json"), JSON.stringify({ upstreams }));
@@ -79,6 +80,32 @@ describe("a tunnel to a listed host ends at the enforcement point, against a dou
     socket.write(request("GET /a HTTP/1.1", "bank.example"));
     expect(await closed()).toMatch(/HTTP\/1\.1 200 OK.*Bearer ey$/s);
     expect([upstream.received.length, controlPlane.decisions().length]).toEqual([1, 1]);
+  });
+
+  test("so are MCP messages and their event streams", async () => {
+    const { secured, request, upstream, controlPlane } = await setup();
+    controlPlane.policies.set("mcp:tools/add", {});
+    const message = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 7,
+      method: "tools/call",
+      params: { name: "add", arguments: {} },
+    });
+    const type = ["Content-Type: application/json", "Accept: text/event-stream"];
+    const sent = request("POST /mcp HTTP/1.1", "tools.example", ...type, `Content-Length: ${message.length}`) + message;
+    const answer = await exchanged(await secured("tools.example:443"), sent);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK.*data: \{"id":7\}\n\n/s);
+    expect(upstream.received).toEqual([`POST /mcp ${upstream.host} ${message}`]);
+    expect(controlPlane.decisions()).toMatchObject([{ target: "mcp:tools/add" }]);
+  });
+
+  test("a tunnel that ends without a request is counted, as of a client that does not trust the authority", async () => {
+    const { port, adminUrl, secured, request, upstream } = await setup();
+    await exchanged(await secured("bank.example:443"), request("GET /a HTTP/1.1", "bank.example"));
+    await expect(securedTunnel(port, "bank.example:443", { ca: upstream.ca })).rejects.toThrow(/certificate/);
+    const hosts = async () => (await fetch(`${adminUrl}/__svc/hosts`)).json();
+    await waitUntil("the count", async () => JSON.stringify(await hosts()).includes("unused"));
+    expect(await hosts()).toEqual({ hosts: [{ host: "bank.example", outcome: "unused", count: 1 }], dropped: 0 });
   });
 
   test("a denied request is blocked", async () => {
@@ -181,6 +208,25 @@ describe("a hostile client in a tunnel reaches nothing", () => {
     first.socket.write(bytes, "latin1");
     await first.closed();
     await waitUntil("the slot", async () => (await openedTunnel(port, "bank.example:443")).answer.includes(" 200 "));
+  });
+
+  test("if it opens tunnels to thousands of hosts: each is refused, few are kept in the list, none gets a certificate", async () => {
+    const { port, adminUrl, secured, request } = await setup();
+    const many = Array.from({ length: 1_200 }, (_, at) => `CONNECT ${at}.evil.example:443 HTTP/1.1`);
+    for (let at = 0; at < many.length; at += 100) {
+      const opened = many
+        .slice(at, at + 100)
+        .map(async (line) => (await rawConnection(port, `${line}\r\nHost: x\r\n\r\n`)).closed());
+      for (const answer of await Promise.all(opened)) expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    }
+    const { hosts, dropped } = (await (await fetch(`${adminUrl}/__svc/hosts`)).json()) as {
+      hosts: object[];
+      dropped: number;
+    };
+    expect([hosts.length, dropped]).toEqual([1_000, 200]);
+    expect(await exchanged(await secured("bank.example:443"), request("GET /a HTTP/1.1", "bank.example"))).toMatch(
+      / 200 OK/,
+    );
   });
 
   test("if it leaves: its slot is free again", async () => {

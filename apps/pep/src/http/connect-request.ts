@@ -40,6 +40,10 @@ export async function handleConnect(
   socket.write(established);
   const connection = await tunnels.open(socket, head, authority, ports.limits.agentHeadersMs).catch(() => undefined);
   if (connection === undefined || socket.destroyed) return void socket.destroy();
+  // As a client ends it that does not trust our certificate, which only its own user learns otherwise.
+  socket.once("close", () => {
+    if (!tunnels.isUsed(connection)) ports.unlistedHosts.note(authority, "unused");
+  });
   serve(connection);
 }
 

@@ -27,9 +27,11 @@ export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Ser
   const ownOf = ownAuthoritiesOf(() => server.address() as AddressInfo);
   /** Inside of a tunnel to another host there is no listener of ours. */
   const own = (request: IncomingMessage) => (isTunnelled(ports, request) ? nowhere : ownOf(request));
+  const use = ({ socket }: IncomingMessage) => ports.tunnels.use(socket);
   const request: RequestListener = (request, response) => {
     // An agent that disconnects is noticed by the close of its connection.
     response.on("error", () => {});
+    use(request);
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
     const elsewhere = otherHostOf(ports, request, own(request));
     if (elsewhere !== undefined) return void forwardElsewhere(ports, request, response, elsewhere);
@@ -41,7 +43,10 @@ export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Ser
       request,
       // 100 Continue is sent once the call is decided.
       expectContinue: request,
-      upgrade: (request, socket, head) => void handleUpgrade(ports, { request, socket, head }, own(request)),
+      upgrade(request, socket, head) {
+        use(request);
+        void handleUpgrade(ports, { request, socket, head }, own(request));
+      },
       connect: (request, socket, head) =>
         void handleConnect(ports, { request, socket, head }, own(request), (end) => server.emit("connection", end)),
     },

@@ -15,10 +15,14 @@ const handshakeRecord = 0x16;
  */
 export function createTerminatedTunnels(authority: Authority | undefined) {
   const authorities = new WeakMap<Duplex, string>();
+  const used = new WeakSet<Duplex>();
   return {
     isOn: authority !== undefined,
     /** The CONNECT authority, in normal spelling, of the tunnel that a request came through. */
     authorityOf: (connection: Duplex): string | undefined => authorities.get(connection),
+    /** A request came through this connection. */
+    use: (connection: Duplex): void => void used.add(connection),
+    isUsed: (connection: Duplex): boolean => used.has(connection),
     /**
      * The agent's end of a tunnel as a connection of an HTTP server, which bounds handshake and first request by its time for
      * headers. Undefined where the agent sends nothing, or disconnects.

@@ -7,7 +7,7 @@ const maxHosts = 1_000;
 /** The longest DNS name, with a port. */
 const maxLength = 261;
 
-/** Counts calls to hosts that no upstream lists, for `GET /__svc/hosts`. In memory and bounded. */
+/** Counts calls to hosts that no upstream lists, and unused tunnels, for `GET /__svc/hosts`. In memory and bounded. */
 export function createUnlistedHosts() {
   const counts = new Map<string, { readonly host: string; readonly outcome: HostOutcome; count: number }>();
   let dropped = 0;

@@ -10,7 +10,9 @@ export async function startedTlsUpstream() {
   const server = createServer(await issue(), async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     received.push(`${request.method} ${request.url} ${request.headers.host} ${body}`.trim());
-    response.end(`${request.headers.authorization?.slice(0, 9)}`);
+    if (request.headers.accept === "text/event-stream") {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end('data: {"id":7}\n\n');
+    } else response.end(`${request.headers.authorization?.slice(0, 9)}`);
   });
   server.on("upgrade", (_request, socket) => {
     socket.end("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nover the socket");

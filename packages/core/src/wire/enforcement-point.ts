@@ -13,9 +13,12 @@ export const unlistedCalls = z.object({
 });
 export type UnlistedCalls = z.output<typeof unlistedCalls>;
 
+/** `unused`: a listed host's tunnel that ended before a request; the others are of hosts that no upstream lists. */
+const hostOutcomes = ["refused", "tunnelled", "forwarded", "unused"] as const;
+
 /** `GET /__svc/hosts` of the admin port (docs/reference/enforcement-point.md#other-hosts). */
 export const unlistedHosts = z.object({
-  hosts: z.array(z.object({ host: z.string(), outcome: z.enum(["refused", "tunnelled", "forwarded"]), count: calls })),
+  hosts: z.array(z.object({ host: z.string(), outcome: z.enum(hostOutcomes), count: calls })),
   dropped: unlistedCalls.shape.dropped,
 });
 export type UnlistedHosts = z.output<typeof unlistedHosts>;
