@@ -63,6 +63,7 @@ const asks: Readonly<Record<string, Ask>> = {
   "audit.scopes": (svc, _, signal) => svc.audit.scopes({}, { signal }),
   "audit.events": (svc, _, signal) => svc.audit.events({}, { signal }),
   "audit.wouldBlock": (svc, _, signal) => svc.audit.wouldBlock({}, { signal }),
+  "audit.replay": (svc, _, signal) => svc.audit.replay({ agent: "planner", manifest }, { signal }),
   "audit.sessions": (svc, _, signal) => svc.audit.sessions({}, { signal }),
   "audit.session": (svc, _, signal) => svc.audit.session(id, { signal }),
   "audit.blocks": (svc, _, signal) => svc.audit.blocks({}, { signal }),

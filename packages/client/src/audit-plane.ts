@@ -39,6 +39,16 @@ export type BlockRead = BodyOf<typeof core.blockRead>;
  */
 export type DecisionFilters = Omit<RequestBody<typeof core.decisionsQuery>, keyof PageQuery>;
 
+/** Which recorded decisions to decide again under a candidate manifest of `agent`. All filters must hold. */
+export interface ReplayRequest extends Omit<RequestBody<typeof core.replayRequest>, "agent" | "manifest"> {
+  readonly agent: string;
+  readonly manifest: core.AgentManifestDocument;
+}
+/** Like decisions whose outcome a candidate manifest changes. */
+export type ReplayChange = BodyOf<typeof core.replayChange>;
+/** What a candidate manifest would change, of one piece of the log; `nextCursor` leads to the next older one. */
+export type ReplayPage = BodyOf<typeof core.replayPage>;
+
 /** The record (docs/reference/routes.md#planes-and-bearers), under the audit reader's bearer, else the admin's. */
 export interface AuditPlane {
   /** `GET /v1/audit/actions/{action_id}/chain`. */
@@ -60,6 +70,8 @@ export interface AuditPlane {
   verdicts(query: RequestBody<typeof core.verdictsQuery>, options?: CallOptions): Promise<AgentVerdicts>;
   /** `GET /v1/scopes`: by name. */
   scopes(query?: RequestBody<typeof core.scopesQuery>, options?: CallOptions): Promise<Page<ScopeRead>>;
+  /** `POST /v1/audit/replay`: the newest piece of the log, or the one that `cursor` names; nothing is stored. */
+  replay(request: ReplayRequest, options?: CallOptions): Promise<ReplayPage>;
   /** `GET /v1/sessions`: one page, newest first. */
   sessions(query?: RequestBody<typeof core.sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
   /** `GET /v1/sessions/{session_id}`. */
@@ -68,7 +80,7 @@ export interface AuditPlane {
   blocks(query?: PageQuery, options?: CallOptions): Promise<Page<BlockRead>>;
 }
 
-export function auditPlane({ get }: Plane): AuditPlane {
+export function auditPlane({ get, post }: Plane): AuditPlane {
   const decisions: AuditPlane["decisions"] = (query, options) =>
     get("/v1/audit/decisions", core.decisionPage, options, query);
   return {
@@ -81,6 +93,7 @@ export function auditPlane({ get }: Plane): AuditPlane {
     wouldBlock: (query, options) => get("/v1/audit/would-block", core.wouldBlockPage, options, query),
     verdicts: async (query, options) => get("/v1/audit/verdicts", core.agentVerdicts, options, query),
     scopes: (query, options) => get("/v1/scopes", core.scopePage, options, query),
+    replay: (request, options) => post("/v1/audit/replay", core.replayPage, options, request),
     sessions: (query, options) => get("/v1/sessions", core.sessionPage, options, query),
     session: async (sessionId, options) => get(`/v1/sessions/${segment(sessionId)}`, core.sessionRead, options),
     blocks: (query, options) => get("/v1/blocks", core.blockPage, options, query),

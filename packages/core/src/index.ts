@@ -93,6 +93,7 @@ export {
 } from "./reconcile.ts";
 export { type RecordedPlace, recordedHop, recordedNarrowing } from "./recorded-hop.ts";
 export { presentOf, type RecordedPresent, recordPresent } from "./recorded-present.ts";
+export { type ChangedOutcome, type RecordedCall, redecide } from "./redecide.ts";
 export type * from "./rows.ts";
 export {
   type CallEffect,

@@ -22,17 +22,23 @@ export async function readPage<Row>(
 ) {
   const { cursor: _cursor, limit: _limit, ...filter } = raw;
   const use = { route, filter };
-  const after = cursor === undefined ? undefined : openCursor(key, use, cursor);
-  if (cursor !== undefined && after === undefined) {
-    throw invalidRequest("The cursor is not one of this query.", [
-      { path: "cursor", message: "must be next_cursor of a page with the same filters" },
-    ]);
-  }
+  const after = requireCursor(key, use, cursor);
   const rows = await read({ after, limit: limit + 1 });
   const next = rows[limit];
   const last = next && rows[limit - 1];
   const nextCursor = last === undefined ? null : sealCursor(key, use, positionOf(last));
   return { rows: rows.slice(0, limit), next, page: { nextCursor, limit } };
+}
+
+/** @throws {ApiError} `invalid_request` for a cursor that is foreign, altered, or of another filter. */
+export function requireCursor(key: Uint8Array, use: CursorUse, cursor: string | undefined): string | undefined {
+  const position = cursor === undefined ? undefined : openCursor(key, use, cursor);
+  if (cursor !== undefined && position === undefined) {
+    throw invalidRequest("The cursor is not one of this query.", [
+      { path: "cursor", message: "must be next_cursor of a page with the same filters" },
+    ]);
+  }
+  return position;
 }
 
 /** A cursor opens for this route and these filters of the query, as sent, alone. */

@@ -6,6 +6,7 @@ import type {
   eventsQuery,
   Filter,
   ReconciledVersion,
+  RecordedCall,
   RecordedHop,
   RecordedPlace,
   ScopeCount,
@@ -27,6 +28,8 @@ export interface AuditReads {
   sessions(query: SessionQuery): Promise<readonly SessionSummary[]>;
   /** Newest first. */
   events(query: EventQuery): Promise<readonly AdministrativeEvent[]>;
+  /** The newest `limit` decisions before `after`, like ones together; of each kind the newest three identifiers. */
+  recordedCalls(query: RecordedCallsQuery): Promise<RecordedCalls>;
   /** In the order of `position`. */
   wouldBlocks(query: WouldBlockQuery): Promise<readonly WouldBlockRow[]>;
   /** For each group from where its calls were made; undefined where that is more than a page can hold. */
@@ -70,6 +73,27 @@ export interface DecisionRow {
 }
 
 export type DecisionFilter = Filter<typeof decisionsQuery> & Span;
+
+export interface RecordedCallsQuery extends Span, Paged<bigint> {
+  readonly agent?: string | undefined;
+  /** Decisions of other scopes are read and left out. */
+  readonly scopes: readonly string[];
+}
+
+export interface RecordedCalls {
+  readonly read: number;
+  /** Position and time of the last decision that was read; null where none was. */
+  readonly last: { readonly seq: bigint; readonly atMs: number } | null;
+  readonly calls: readonly CountedCall[];
+}
+
+export interface CountedCall extends RecordedCall, Pick<DecisionRecord, "actingAgent"> {
+  readonly scope: string;
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly actionIds: readonly string[];
+}
 
 export type SessionFilter = Filter<typeof sessionsQuery>;
 

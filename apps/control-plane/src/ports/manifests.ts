@@ -29,6 +29,13 @@ export interface Manifests {
   report(agentId: string): Promise<StoredReport | undefined>;
   /** The newest accepted version that touches the scope; of a given version each agent's, but none that was rejected. */
   find(query: ManifestQuery): Promise<readonly StoredManifest[]>;
+  /** The scopes of an agent's accepted manifest; empty without one. */
+  acceptedScopes(agent: string): Promise<readonly string[]>;
+  /**
+   * The latest accepted manifest of each agent with a version that touches one of the scopes.
+   * @throws {AuthorityUnproven}
+   */
+  accepted(scopes: readonly string[]): Promise<readonly AcceptedManifest[]>;
   /** Runs `work` in one transaction, one submission of an agent at a time. An error of `work` undoes all of it. */
   submit<T>(agent: string, work: (submission: ManifestSubmission) => Promise<T>): Promise<T>;
 }
@@ -55,10 +62,7 @@ export interface ManifestSubmission {
   /** Changes with the kept texts. */
   withTexts(changes: readonly DefinitionChange[]): Promise<readonly ChangedDefinition[]>;
   addReport(report: NewReport): Promise<void>;
-  /**
-   * The latest accepted manifest of each agent with a version that touches one of the scopes.
-   * @throws {AuthorityUnproven}
-   */
+  /** The same as `accepted`, under the locks. */
   acceptedManifests(scopes: readonly string[]): Promise<readonly AcceptedManifest[]>;
   /** By scope. One that is unproven has a schema version of its own, so that it is compiled again. */
   latestPolicies(scopes: readonly string[]): Promise<ReadonlyMap<string, StoredPolicy>>;

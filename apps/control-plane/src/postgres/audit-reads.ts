@@ -6,6 +6,7 @@ import { DatabaseUnavailable, type Pool } from "./database.ts";
 import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
 import { declarations } from "./manifests.ts";
+import { recordedCallReads } from "./recorded-calls.ts";
 import { sessionPages } from "./sessions.ts";
 import { wouldBlockPlaceReads } from "./would-block/places.ts";
 import { wouldBlockReads } from "./would-block/reads.ts";
@@ -15,6 +16,7 @@ export const auditReads = (pool: Pool): AuditReads => ({
   ...sessionPages(pool),
   ...eventReads(pool),
   ...decisionCounts(pool),
+  ...recordedCallReads(pool),
   ...wouldBlockReads(pool),
   ...wouldBlockPlaceReads(pool),
   ...declarations(pool),
@@ -49,6 +51,7 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     decisions: (query) => upTo(query.filter.untilMs, (reads) => reads.decisions(query)),
     sessions: (query) => first((reads) => reads.sessions(query)),
     events: (query) => upTo(query.untilMs, (reads) => reads.events(query)),
+    recordedCalls: (query) => upTo(query.untilMs, (reads) => reads.recordedCalls(query)),
     wouldBlocks: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks(query)),
     // Of groups that were just read.
     wouldBlockPlaces: (query) => upTo(query.untilMs, (reads) => reads.wouldBlockPlaces(query)),

@@ -10,7 +10,7 @@ import {
 } from "../ports/manifests.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { type Authenticity, isProven, type Marked, type MarkedParts } from "./authenticity.ts";
-import type { Transaction } from "./database.ts";
+import type { Pool, Transaction } from "./database.ts";
 import { addToRecord, namesOnRecord } from "./names-on-record.ts";
 import { addDefinitions, decodeDefinitions, encodeDefinitions, withTexts } from "./tool-definitions.ts";
 
@@ -76,24 +76,7 @@ export async function openSubmission(
           ${JSON.stringify(found.diff)}::text::jsonb, ${JSON.stringify(found.discovery)}::text::jsonb,
           ${JSON.stringify(found.definitions)}::text::jsonb, ${new Date(checkedAtMs)})`;
     },
-    /** The latest version of each agent, even if it no longer touches the scope: one that dropped a scope stays out. */
-    async acceptedManifests(scopes) {
-      const rows = await tx<AcceptedRow[]>`
-        select distinct on (m.agent_id) a.name as agent, m.version, m.doc, m.status, m.mac, m.definitions,
-          m.definitions_mac as "definitionsMac", u.document_hash as "listedHash"
-        from manifest_version m join agent a using (agent_id)
-        left join unmarked u on u.kind = 'manifest' and u.name = m.agent_id::text and u.version = m.version
-        where m.status in ('reconciled', 'attested')
-          and m.agent_id in (select agent_id from manifest_scope where scope = any(${scopes as string[]}))
-        order by m.agent_id, m.version desc`;
-      for (const row of rows) {
-        const parts: MarkedParts = ["manifest", row.agent, row.version, row.status, row.doc];
-        if (!isProven(marks, row, parts, row.doc)) {
-          throw new AuthorityUnproven(`the manifest of agent ${row.agent}, version ${row.version},`);
-        }
-      }
-      return rows.map((row) => ({ ...row, definitions: provenDefinitions(marks, row) }));
-    },
+    acceptedManifests: (scopes) => acceptedManifests({ rows: (text, ...values) => tx(text, ...values) }, scopes, marks),
     async latestPolicies(scopes) {
       const rows = await tx<(StoredPolicy & Marked & { scope: string })[]>`
         select distinct on (p.scope) p.scope, p.version, p.schema_version as "schemaVersion", p.document as text, p.mac,
@@ -116,6 +99,29 @@ export async function openSubmission(
     },
     addEvent: (event) => insertAdministrativeEvent(tx, event),
   };
+}
+
+/** The latest version of each agent, even if it no longer touches the scope: one that dropped a scope stays out. */
+export async function acceptedManifests(
+  { rows }: Pick<Pool, "rows">,
+  scopes: readonly string[],
+  marks: Authenticity,
+): Promise<readonly AcceptedManifest[]> {
+  const found = await rows<AcceptedRow>`
+        select distinct on (m.agent_id) a.name as agent, m.version, m.doc, m.status, m.mac, m.definitions,
+          m.definitions_mac as "definitionsMac", u.document_hash as "listedHash"
+        from manifest_version m join agent a using (agent_id)
+        left join unmarked u on u.kind = 'manifest' and u.name = m.agent_id::text and u.version = m.version
+        where m.status in ('reconciled', 'attested')
+          and m.agent_id in (select agent_id from manifest_scope where scope = any(${scopes as string[]}))
+        order by m.agent_id, m.version desc`;
+  for (const row of found) {
+    const parts: MarkedParts = ["manifest", row.agent, row.version, row.status, row.doc];
+    if (!isProven(marks, row, parts, row.doc)) {
+      throw new AuthorityUnproven(`the manifest of agent ${row.agent}, version ${row.version},`);
+    }
+  }
+  return found.map((row) => ({ ...row, definitions: provenDefinitions(marks, row) }));
 }
 
 interface AcceptedRow extends Omit<AcceptedManifest, "definitions">, Marked {

@@ -3,7 +3,7 @@ import type { AuditReads } from "../ports/audit-reads.ts";
 import { AuthorityUnproven, type Manifests, type StoredManifest, type StoredReport } from "../ports/manifests.ts";
 import type { Authenticity } from "./authenticity.ts";
 import type { Fragment, Pool, Pools } from "./database.ts";
-import { openSubmission } from "./manifest-submission.ts";
+import { acceptedManifests, openSubmission } from "./manifest-submission.ts";
 import { withTexts } from "./tool-definitions.ts";
 
 interface ReportRow extends Omit<StoredReport, "attestation" | "definitions"> {
@@ -23,12 +23,19 @@ export const manifests = (
   onUnproven: (fault: AuthorityUnproven) => void,
 ): Manifests => ({
   submit: (agent, work) =>
-    submissions
-      .transaction(async (tx) => work(await openSubmission(tx, agent, marks, onUnproven)))
-      .catch((error: unknown) => {
-        if (error instanceof AuthorityUnproven) onUnproven(error);
-        throw error;
-      }),
+    reported(
+      submissions.transaction(async (tx) => work(await openSubmission(tx, agent, marks, onUnproven))),
+      onUnproven,
+    ),
+  accepted: (scopes) => reported(acceptedManifests({ rows }, scopes, marks), onUnproven),
+  async acceptedScopes(agent) {
+    const found = await rows<{ scope: string }>`
+      select s.scope from manifest_scope s join (
+        select m.agent_id, max(m.version) as version from manifest_version m join agent a using (agent_id)
+        where a.name = ${agent} and m.status in ('reconciled', 'attested') group by m.agent_id
+      ) newest using (agent_id, version)`;
+    return found.map(({ scope }) => scope);
+  },
   async agentId(name) {
     const [row] = await rows<{ agent_id: string }>`select agent_id from agent where name = ${name}`;
     return row?.agent_id;
@@ -71,6 +78,12 @@ export const manifests = (
           : sql`and m.status <> 'rejected' and m.version = ${version} order by a.name collate "C" limit 10`
       }`,
 });
+
+const reported = <T>(work: Promise<T>, onUnproven: (fault: AuthorityUnproven) => void): Promise<T> =>
+  work.catch((error: unknown) => {
+    if (error instanceof AuthorityUnproven) onUnproven(error);
+    throw error;
+  });
 
 /** Manifests and policies for people who read them. */
 export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "versions" | "acceptedManifests"> => ({

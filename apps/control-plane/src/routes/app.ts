@@ -14,6 +14,7 @@ import { enrollmentRoutes, identityRoutes } from "./identity.ts";
 import { keyRoutes } from "./keys.ts";
 import { manifestRoutes, registrationRoute, scopeRoutes } from "./manifests.ts";
 import { documentRoutes, healthRoutes, wellKnownRoutes } from "./public.ts";
+import { replayRoute } from "./replay.ts";
 import { consentRoute, sessionRoutes } from "./sessions.ts";
 
 /** In the order in which the documentation shows them. */
@@ -33,6 +34,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   blockRoutes,
   keyRoutes,
   auditRoutes,
+  replayRoute,
   enrollmentRoutes,
   identityRoutes,
   wellKnownRoutes,

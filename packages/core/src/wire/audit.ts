@@ -13,6 +13,7 @@ import {
   targetKinds,
   wouldBlockStatuses,
 } from "../kinds.ts";
+import { agentManifest } from "../manifest.ts";
 import { agentName, scopeName, toolRef, userSub } from "../names.ts";
 import { sessionFilters } from "./admin.ts";
 import { flagQuery, page, pageQuery, span, timestamp, withSpan } from "./parts.ts";
@@ -218,6 +219,45 @@ export const wouldBlockGroup = z
 export const wouldBlockPage = page(wouldBlockGroup).meta({ id: "WouldBlockPage" });
 
 export const wouldBlockQuery = withSpan(z.strictObject({ ...pageQuery, scope: scopeName.optional(), ...span }));
+
+/** A candidate manifest, and which recorded decisions to decide again (docs/reference/record.md#replay). */
+export const replayRequest = withSpan(
+  z.strictObject({
+    agent: agentName.meta({ description: "Whose manifest it is." }),
+    manifest: agentManifest,
+    ...span,
+    scope: scopeName.optional().meta({ description: "Of the sessions of one scope." }),
+    acting_agent: exact.optional().meta({ description: "Of one caller; at hop 1 the human." }),
+    cursor: z.string().max(4096).optional().meta({ description: "`next_cursor` of the page before." }),
+  }),
+).meta({ id: "ReplayRequest" });
+
+/** Like decisions whose outcome the candidate changes. */
+export const replayChange = z
+  .object({
+    scope: z.string(),
+    agent: z.string().meta({ description: "The acting agent; at hop 1 the human." }),
+    target: z.string(),
+    target_kind: z.enum(targetKinds),
+    data_class: z.string(),
+    becomes: z.enum(outcomes).meta({ description: "Under the candidate. Recorded is the other outcome." }),
+    deny_reason: z.enum(denyReasons).nullable().meta({ description: "Of the deny, recorded or under the candidate." }),
+    count: z.int(),
+    first_ts: timestamp,
+    last_ts: timestamp,
+    action_ids: z.array(z.string()).readonly().meta({ description: "The newest three." }),
+  })
+  .meta({ id: "ReplayChange" });
+
+export const replayPage = z
+  .object({
+    changes: z.array(replayChange),
+    read: z.int().meta({ description: "Decisions of the log that this page covers, of every scope." }),
+    judged: z.int().meta({ description: "Those of the candidate's scopes." }),
+    oldest_ts: timestamp.nullable().meta({ description: "Of those that were read." }),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: "ReplayPage" });
 
 export const sessionsQuery = z.strictObject({ ...pageQuery, ...sessionFilters });
 

@@ -1,5 +1,20 @@
+import type { TestDatabase } from "@svc/test-support";
 import { clerkSession } from "../ledger.ts";
+import { asOwner } from "../stack.ts";
 import { anAction, audit, clerk, type Examples, hops, inTurn, scope } from "./base.ts";
+import { almostTooLarge } from "./registration.ts";
+
+/** A long record, of which each row is like the one of an action. */
+const moreThanAPage = (database: TestDatabase, action: string): Promise<void> =>
+  asOwner(database, async (sql) => {
+    await sql`
+      insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, recoverable, enforced, privileged, taint, policy_version, parent_action_id, decided_at)
+      select overlay(action_id::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, record_version, session_id, stage,
+        hop, chain, acting_agent, target, target_kind, data_class, decision, recoverable, enforced, privileged, taint,
+        policy_version, parent_action_id, decided_at
+      from decision, generate_series(1, 5000) n where action_id = ${action}`;
+  });
 
 export const audits: Examples = {
   "GET /v1/audit/decisions": async (api) => {
@@ -36,5 +51,21 @@ export const audits: Examples = {
     const { session, clerk: held } = await clerkSession(api, scope);
     await api.authorize(session, held.token, { ...hops.read, data_class: "web" }, { enforced: false });
     return inTurn(() => audit(api, "GET", `/v1/audit/would-block?scope=${scope}`));
+  },
+  "POST /v1/audit/replay": async (api, database) => {
+    const candidate = (hop_budget: number) => ({
+      agent: clerk,
+      manifest: { scopes: { [scope]: { hop_budget, tools: [] } } },
+    });
+    const replay = (body: object) => audit(api, "POST", "/v1/audit/replay", body);
+    await moreThanAPage(database, await anAction(api));
+    const { last, manifest } = await almostTooLarge(api);
+    const first = await replay(candidate(3));
+    const others = await inTurn(
+      () => replay({ ...candidate(2), cursor: first.body.next_cursor }),
+      () => replay({ ...candidate(3), scope: "elsewhere" }),
+      () => replay({ agent: last, manifest }),
+    );
+    return [first, ...others];
   },
 };

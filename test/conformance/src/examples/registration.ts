@@ -14,7 +14,7 @@ const startEmptySource = (): Promise<EchoUpstream> =>
   });
 
 /** Seven agents that may all delegate to each other: with the last one, more paths than a policy may have. */
-async function almostTooLarge(api: Api): Promise<{ last: string; manifest: object }> {
+export async function almostTooLarge(api: Api): Promise<{ last: string; manifest: object }> {
   const wide = newName();
   const names = Array.from({ length: 7 }, (_, n) => `${wide}-${n}`);
   const declare = (name: string) => ({

@@ -87,6 +87,18 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
       body: { agent: await newAgent(api), manifest: manifest(), override: { reason: "seen" } },
     }),
   ],
+  "POST /v1/audit/replay": [
+    async (api) => {
+      const filters = {
+        scope: "hostile",
+        acting_agent: "ada",
+        since: "2026-01-01T00:00:00Z",
+        until: "2036-01-01T00:00:00Z",
+      };
+      const candidate = { agent: await newAgent(api), manifest: { scopes: { hostile: { hop_budget: 2 } } } };
+      return { params: {}, body: { ...candidate, ...filters } };
+    },
+  ],
   "GET /v1/agents/resolve": [async () => ({ params: {}, query: { name: clerk } })],
   "GET /v1/agents/{agent_id}/reconciliation": [withParams(async (api) => ({ agent_id: await agentId(api) }))],
   "GET /v1/manifests/{scope}": [withParams(async () => ({ scope }))],

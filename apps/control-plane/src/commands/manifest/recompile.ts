@@ -1,4 +1,5 @@
 import {
+  type AgentManifest,
   agentManifest,
   compile,
   decodePolicyDocument,
@@ -30,19 +31,28 @@ export async function recompile(
   scopes: readonly string[],
   createdAtMs: number,
 ): Promise<void> {
-  const accepted = (await submission.acceptedManifests(scopes)).map(decode);
+  const accepted = (await submission.acceptedManifests(scopes)).map(decodeManifest);
   const latest = await submission.latestPolicies(scopes);
   for (const scope of scopes) {
-    const compilation = compile(scope, accepted.flatMap(declarationsUnder(scope)));
-    if (!compilation.ok) throw new PolicyTooLarge(scope, compilation.branchingAgents);
-    const { document } = compilation;
+    const document = compileScope(scope, accepted);
     const known = latest.get(scope);
     if (known !== undefined && isUnchanged(known, document)) continue;
     await submission.addPolicy({ document, version: (known?.version ?? 0) + 1, createdAtMs });
   }
 }
 
-const decode = ({ agent, version, doc, definitions }: AcceptedManifest) => ({
+export interface DecodedManifest extends Omit<AcceptedManifest, "doc"> {
+  readonly manifest: AgentManifest;
+}
+
+/** @throws {PolicyTooLarge} */
+export function compileScope(scope: string, accepted: readonly DecodedManifest[]): PolicyDocument {
+  const compilation = compile(scope, accepted.flatMap(declarationsUnder(scope)));
+  if (!compilation.ok) throw new PolicyTooLarge(scope, compilation.branchingAgents);
+  return compilation.document;
+}
+
+export const decodeManifest = ({ agent, version, doc, definitions }: AcceptedManifest): DecodedManifest => ({
   agent,
   version,
   definitions,
@@ -51,7 +61,7 @@ const decode = ({ agent, version, doc, definitions }: AcceptedManifest) => ({
 
 const declarationsUnder =
   (scope: string) =>
-  ({ agent, version, manifest, definitions }: ReturnType<typeof decode>): readonly ScopeDeclaration[] => {
+  ({ agent, version, manifest, definitions }: DecodedManifest): readonly ScopeDeclaration[] => {
     const declared = manifest.scopes.get(scope);
     return declared === undefined ? [] : [{ agent, manifestVersion: version, declared, definitions }];
   };

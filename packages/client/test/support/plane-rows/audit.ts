@@ -209,6 +209,41 @@ export const auditRows: readonly Row[] = [
     },
   },
   {
+    name: "replay",
+    call: (svc) =>
+      svc.audit.replay({
+        agent: "clerk",
+        manifest: { scopes: {} },
+        actingAgent: "ada",
+        since: new Date(t),
+        cursor: "c",
+      }),
+    route: "POST /v1/audit/replay",
+    body: { agent: "clerk", manifest: { scopes: {} }, acting_agent: "ada", since: t, cursor: "c" },
+    bearer: "audit-bearer",
+    response: [
+      200,
+      {
+        changes: [
+          {
+            ...{ ...group, scope: "expenses", target_kind: "tool", data_class: "d", becomes: "deny" },
+            ...{ deny_reason: "TARGET_NOT_DECLARED", first_ts: t, last_ts: t, action_ids: ["a"] },
+          },
+        ],
+        ...{ read: 9, judged: 3, oldest_ts: t, next_cursor: null },
+      },
+    ],
+    want: {
+      changes: [
+        {
+          ...{ ...group, scope: "expenses", targetKind: "tool", dataClass: "d", becomes: "deny" },
+          ...{ denyReason: "TARGET_NOT_DECLARED", firstTs: t, lastTs: t, actionIds: ["a"] },
+        },
+      ],
+      ...{ read: 9, judged: 3, oldestTs: t, nextCursor: null },
+    },
+  },
+  {
     name: "sessions",
     call: (svc) => svc.audit.sessions({ userSub: "ada", status: "active" }),
     route: "GET /v1/sessions",
