@@ -11,7 +11,9 @@ import {
   withControlPlane,
 } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
-import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
+import { type Format, formatOf, isData, type ListFlags, withList } from "../formats.ts";
+import { colors, type DataFormat, print, printData, shown } from "../output.ts";
+import { printList, type View } from "../print-list.ts";
 import { past } from "../times.ts";
 
 const examples = `
@@ -23,7 +25,7 @@ Examples:
   svc would-block --since 7d --fail-on-open        in CI, before the enforcement points enforce
 `;
 
-interface Flags extends ControlPlaneFlags {
+interface Flags extends ControlPlaneFlags, ListFlags {
   readonly scope?: string;
   readonly since?: string;
   readonly until?: string;
@@ -32,47 +34,65 @@ interface Flags extends ControlPlaneFlags {
 }
 
 export const command = (): Command =>
-  withControlPlane(new Command("would-block"))
+  withList(
+    withControlPlane(new Command("would-block")),
+    "one line a group, with the change where manifests are written",
+  )
     .option("--scope <scope>", "of the sessions of one scope")
     .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", past)
     .option("--until <time>", "before then", past)
     .option("--emit-manifest <folder>", "write the manifests that would admit what is open there; needs --scope")
     .option("--fail-on-open", "exit 1 while the newest policy denies any of them")
-    .option("--json", "one line a group, with its proposed change where manifests are written")
     .addHelpText("after", examples)
     .action(wouldBlock);
 
-async function wouldBlock({ scope, since, until, emitManifest, failOnOpen, json, ...flags }: Flags): Promise<void> {
+async function wouldBlock({ scope, since, until, emitManifest, failOnOpen, ...flags }: Flags): Promise<void> {
   if (emitManifest !== undefined && scope === undefined) {
     throw notTried("--emit-manifest needs --scope", "A manifest declares per scope: name one.");
   }
   const plane = openControlPlane(flags);
   const filters = { scope, since, until };
-  const groups = await plane.all("audit", (svc, page) => svc.audit.wouldBlock({ ...filters, ...page }));
-  const open = groups.filter(isOpen);
-  if (failOnOpen && open.length > 0) process.exitCode = 1;
-  if (emitManifest !== undefined && scope !== undefined) return propose(plane, scope, open, emitManifest, json);
-  if (json) return printBodies("wouldBlockGroup", groups);
-  if (groups.length > 0) print(table(head, [...groups].sort(openFirst).map(cells)));
-  print(left(open.length, groups.length > 0 || (await isObserving(plane, { since, until }))));
+  const format = formatOf(flags);
+  let groups: readonly WouldBlock[] = [];
+  const read = async (): Promise<readonly WouldBlock[]> => {
+    groups = await plane.all("audit", (svc, page) => svc.audit.wouldBlock({ ...filters, ...page }));
+    if (failOnOpen && groups.some(isOpen)) process.exitCode = 1;
+    return groups;
+  };
+  if (emitManifest !== undefined && scope !== undefined) {
+    return propose(plane, scope, (await read()).filter(isOpen), emitManifest, format);
+  }
+  await printList(view, flags, async function* () {
+    yield* [...(await read())].sort(openFirst);
+  });
+  if (isData(format) || format === "name") return;
+  const isObserved = groups.length > 0 || (await isObserving(plane, { since, until }));
+  print(left(groups.filter(isOpen).length, isObserved));
 }
 
 const isOpen = ({ now }: WouldBlock): boolean => now.status === "open";
 
 const openFirst = (a: WouldBlock, b: WouldBlock): number => Number(isOpen(b)) - Number(isOpen(a)) || b.count - a.count;
 
-const head = ["calls", "agent", "target", "data class", "reason", "now", "first seen", "last seen"];
-
-const cells = (group: WouldBlock): readonly string[] => [
-  String(group.count),
-  shown(group.agent),
-  shown(group.target),
-  shown(group.dataClass),
-  colors.yellow(group.denyReason),
-  isOpen(group) ? colors.yellow(openWords(group)) : colors.green(admittedWords(group)),
-  colors.dim(group.firstTs),
-  colors.dim(group.lastTs),
-];
+const view: View<"wouldBlockGroup"> = {
+  body: "wouldBlockGroup",
+  none: "No call of observe mode was denied.",
+  nameOf: ({ agent, target, dataClass, denyReason }) => [agent, target, dataClass, denyReason].join(" "),
+  columns: [
+    { title: "calls", text: ({ count }) => count },
+    { title: "agent", text: ({ agent }) => agent },
+    { title: "target", text: ({ target }) => target },
+    { title: "data class", text: ({ dataClass }) => dataClass },
+    { title: "reason", text: ({ denyReason }) => denyReason, paint: () => colors.yellow },
+    {
+      title: "now",
+      text: (group) => (isOpen(group) ? openWords(group) : admittedWords(group)),
+      paint: (group) => (isOpen(group) ? colors.yellow : colors.green),
+    },
+    { title: "first seen", text: ({ firstTs }) => firstTs, kind: "time", isWide: true },
+    { title: "last seen", text: ({ lastTs }) => lastTs, kind: "time" },
+  ],
+};
 
 /** With the reason of now where it is another. */
 function openWords({ now, denyReason }: WouldBlock): string {
@@ -84,7 +104,7 @@ function openWords({ now, denyReason }: WouldBlock): string {
 
 function admittedWords({ now: { scopes } }: WouldBlock): string {
   const since = scopes.map(({ scope, sinceVersion }) =>
-    scopes.length === 1 ? `version ${sinceVersion}` : `version ${sinceVersion} of ${shown(scope)}`,
+    scopes.length === 1 ? `version ${sinceVersion}` : `version ${sinceVersion} of ${scope}`,
   );
   return `admitted since ${since.join(", ")}`;
 }
@@ -108,7 +128,7 @@ async function propose(
   scope: string,
   open: readonly WouldBlock[],
   folder: string,
-  json: boolean | undefined,
+  format: Format,
 ): Promise<void> {
   const { admittingChanges, openReason, toWire, wouldBlockGroup } = await import("@svc/core");
   const proposed = new Map<string, AgentManifestDocument>();
@@ -119,7 +139,7 @@ async function propose(
       const change = changes[n];
       if (change === undefined) continue;
       if (change.kind === "manifest") proposed.set(agent, change.manifest);
-      if (json) printJson({ ...toWire(wouldBlockGroup, group), change });
+      if (isData(format)) await printItem({ ...toWire(wouldBlockGroup, group), change }, format);
       else if (change.kind === "manifest") report(colors.green("+"), change.summary, change.warnings);
       else report(colors.dim("-"), `${shown(agent)} → ${shown(group.target)}: ${group.denyReason}`, [change.advice]);
     }
@@ -128,12 +148,16 @@ async function propose(
   for (const [agent, manifest] of proposed) {
     const file = join(folder, `${agent}.json`);
     await writeFile(file, `${JSON.stringify({ agent, manifest }, null, 2)}\n`);
-    if (!json) print(`\nwrote ${file}; submit it with: svc manifest submit ${file}`);
+    if (!isData(format)) print(`\nwrote ${file}; submit it with: svc manifest submit ${file}`);
   }
-  if (json) return;
+  if (isData(format)) return;
   if (open.length === 0) print(nothingLeft);
   else if (proposed.size === 0) print("No manifest change admits any of these calls.");
 }
+
+/** A line of JSON, or an item of one YAML sequence. */
+const printItem = (value: object, format: DataFormat): Promise<void> =>
+  printData(format === "yaml" ? [value] : value, format);
 
 const report = (mark: string, what: string, notes: readonly string[]): void => {
   print(`${mark} ${shown(what)}`);
