@@ -5,11 +5,13 @@ import { expect, test } from "vitest";
 
 const example = fileURLToPath(new URL("../../deploy/examples/", import.meta.url));
 
-/** Identifiers, times and ports differ between runs. */
+/** Identifiers, times, ages and ports differ between runs. */
 const comparable = (text: string): string =>
   text
     .trim()
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
+    .replaceAll(/\b[0-9a-f]{12}\b/g, "<id>")
+    .replaceAll(/ \d+s$/gm, " <age>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:<port>");
 

@@ -40,6 +40,11 @@ export const commands = [
     "List the calls that enforcement would block, and the manifests that would admit them.",
     () => import("./commands/would-block.ts"),
   ),
+  entry(
+    "replay",
+    "Decide recorded decisions again under a candidate manifest, and list what would change.",
+    () => import("./commands/replay.ts"),
+  ),
   entry("upstreams", "Suggest routes for the calls that no route lists.", () => import("./commands/upstreams.ts")),
   entry("top", "Show the calls of the last minute by target and outcome, live.", () => import("./commands/top.ts")),
   entry("events", "List what people and the service did beside the decisions.", () => import("./commands/events.ts")),

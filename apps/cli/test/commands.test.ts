@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { helpOf, leaves } from "./printed-examples.ts";
 import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
@@ -54,6 +55,7 @@ const callers: readonly (readonly string[])[] = [
   ["decisions", "--follow"],
   ["explain", "0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d"],
   ["would-block"],
+  ["replay", "--manifest", fileURLToPath(new URL("../../../deploy/examples/assistant.yaml", import.meta.url))],
   ["sessions", "list"],
   ["agents", "list"],
   ["agents", "revoke", "clerk", "--yes"],

@@ -152,10 +152,40 @@ describe("reading the record", () => {
     expect((await stack.svc("explain", "0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d")).code).toBe(1);
   });
 
+  test("a candidate manifest is replayed on the record, and a call that it would deny is exit code 1", async () => {
+    const { books } = clerkManifest.manifest.scopes;
+    const candidate = (refs: readonly object[]) => {
+      const file = join(stack.folder, "candidate.json");
+      writeFileSync(
+        file,
+        JSON.stringify({ agent: "clerk", manifest: { scopes: { books: { ...books, tools: refs } } } }),
+      );
+      return file;
+    };
+    const post = { ref: "http:ledger/post", data_classes: ["finance.entries"] };
+    const wider = await stack.svc("replay", "--manifest", candidate([...books.tools, post]), "--since", "1h");
+    expect(wider.stdout).toMatch(
+      /^allow +\d+ +clerk +http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED +books /m,
+    );
+    expect(wider.stdout).toMatch(/ judged: 0 would be denied, [1-9]\d* would be allowed\./);
+    expect(wider.code).toBe(0);
+    const narrower = await stack.svc("replay", "--manifest", candidate([]), "--agent", "clerk", "--json");
+    expect(narrower.code).toBe(1);
+    const { judged, complete, changes } = JSON.parse(narrower.stdout);
+    expect([judged > 0, complete]).toEqual([true, true]);
+    expect(changes[0]).toMatchObject({ becomes: "deny", agent: "clerk", deny_reason: "TARGET_NOT_DECLARED" });
+    const example = await stack.svc("explain", changes[0].action_ids[0]);
+    expect(example.stdout).toMatch(/^allow/);
+    expect((await stack.svc("replay", "--manifest", candidate(books.tools))).stdout).toContain(
+      "The candidate changes no decision.\n",
+    );
+    expect((await stack.svc("replay", "--manifest", join(stack.folder, "none.yaml"))).code).toBe(2);
+  });
+
   test("calls that enforcement would block yield the manifest that admits them", async () => {
     const { stdout } = await stack.svc("would-block", "--since", "1h");
     expect(stdout).toMatch(/calls +agent[\s\S]*clerk +http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED +open /);
-    expect(stdout).toMatch(/^\d+ left: enforcing blocks them\. --emit-manifest proposes/m);
+    expect(stdout).toMatch(/^\d+ left: enforcing blocks them; --emit-manifest proposes/m);
     expect((await stack.svc("would-block", "--fail-on-open")).code).toBe(1);
     const folder = join(stack.folder, "proposed");
     const proposed = await stack.svc("would-block", "--scope", "books", "--emit-manifest", folder);
@@ -180,7 +210,9 @@ describe("reading the record", () => {
 
   test("nothing is called safe where no call was observed", async () => {
     const { stdout } = await stack.svc("would-block", "--until", "2020-01-01T00:00:00Z");
-    expect(stdout).toBe("0 left, but no call was observed: enforcement points need SVC_PEP_MODE=observe.\n");
+    expect(stdout).toBe(
+      "No call of observe mode was denied.\n0 left, but no call was observed: enforcement points need SVC_PEP_MODE=observe.\n",
+    );
   });
 });
 

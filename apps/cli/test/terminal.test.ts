@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -48,6 +49,7 @@ const lists = [
   ["block", "list"],
   ["keys", "list"],
   ["would-block"],
+  ["replay", "--manifest", fileURLToPath(new URL("../../../deploy/examples/assistant.yaml", import.meta.url))],
   ["top", "--once"],
   ["can-i", "clerk", "http:ledger/read"],
 ];

@@ -43,9 +43,19 @@ export const steps: readonly Step[] = [
     prints: [/\+.*mcp:calendar\/create_event/],
   },
   {
+    title: "Decide the day again under it, before it is submitted",
+    command: "svc replay --manifest assistant-reviewed.yaml --since 1d",
+    prints: [/allow +1 +assistant +mcp:calendar\/create_event/, /0 would be denied, 1 would be allowed/],
+  },
+  {
     title: "Submit it",
     command: "svc manifest submit assistant-reviewed.yaml",
     prints: [/reconciled/],
+  },
+  {
+    title: "What is left is what should be denied",
+    command: "svc would-block --scope day",
+    prints: [/mcp:mail\/send_mail .* open /, /mcp:calendar\/create_event .* admitted since version 2 /, /^1 left/m],
   },
   {
     title: "Enforce: the appointment is created, the mail is denied, and the agent continues",

@@ -111,7 +111,7 @@ function admittedWords({ now: { scopes } }: WouldBlock): string {
 
 /** The last line. Nothing is safe by a list for which nothing was observed. */
 function left(open: number, isObserved: boolean): string {
-  if (open > 0) return `${open} left: enforcing blocks them. --emit-manifest proposes manifests for those to allow.`;
+  if (open > 0) return `${open} left: enforcing blocks them; --emit-manifest proposes what admits them.`;
   return isObserved ? nothingLeft : "0 left, but no call was observed: enforcement points need SVC_PEP_MODE=observe.";
 }
 
