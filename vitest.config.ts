@@ -37,6 +37,7 @@ const blackBox = [
   "test/examples",
   "test/observability",
   "test/packages",
+  "test/recipes",
   "test/support",
 ];
 

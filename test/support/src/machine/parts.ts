@@ -31,6 +31,7 @@ export const partNames = [
   "python3",
   "curl",
   "java",
+  "PyJWT",
   "script",
   "nft",
   "libfaketime",
@@ -87,6 +88,11 @@ export const parts: Readonly<Record<PartName, Part>> = {
     advice: "install a JDK",
     // It compiles the one file that it runs.
     find: () => onPath("javac") && onPath("java"),
+  },
+  PyJWT: {
+    purpose: "verify tokens in Python",
+    advice: "install Debian's python3-jwt and python3-cryptography",
+    find: () => working("sh", "-c", "/usr/bin/python3 -c 'import jwt, cryptography'"),
   },
   script: { purpose: "give a command a terminal", package: "bsdutils", find: () => onPath("script") },
   nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
