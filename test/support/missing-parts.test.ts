@@ -84,6 +84,7 @@ describe("the set-up", () => {
       "jq",
       "curl",
       "python3",
+      "script",
       "nginx",
       "lighttpd",
       "chromium",
