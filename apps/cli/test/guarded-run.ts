@@ -26,6 +26,9 @@ async function startedTlsServer(listener: RequestListener) {
   };
 }
 
+/** Of the answer at `https://bank.internal/large`, which no route lists. */
+export const largeLength = 8 * 1024 * 1024;
+
 export interface GuardedStack extends CliStack {
   /** A host that no upstream lists, with a certificate of its own. */
   readonly otherHost: string;
@@ -40,6 +43,7 @@ const routes = [{ methods: ["GET"], path: "/read", target: "http:ledger/read", d
 export async function startGuardedStack(): Promise<GuardedStack> {
   const stack = await startCliStack();
   const bank = await startedTlsServer((request, response) => {
+    if (request.url === "/large") return void response.end("x".repeat(largeLength));
     response.end(`bank ${request.url} ${request.headers.authorization?.slice(0, 9)}`);
   });
   const other = await startedTlsServer((request, response) => {

@@ -1,7 +1,8 @@
-import { readlinkSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { requires, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type GuardedStack, nodeProgram, startGuardedStack } from "./guarded-run.ts";
+import { type GuardedStack, largeLength, nodeProgram, startGuardedStack } from "./guarded-run.ts";
 
 const { describe, test } = requires("user namespaces");
 
@@ -11,6 +12,14 @@ beforeAll(async () => {
   stack = await startGuardedStack();
 });
 afterAll(() => stack.stop());
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
 
 const run = (command: readonly string[], env = {}) => stack.run(["--isolate"], command, env);
 
@@ -50,6 +59,18 @@ describe("with svc run --isolate nothing gets past the enforcement point", () =>
     expect(namespace).not.toBe(readlinkSync("/proc/self/ns/net"));
     expect(user).toBe(String(process.getuid?.()));
     expect(Number(entered), stderr).not.toBe(0);
+  });
+
+  test("a large answer arrives whole, and nothing is left behind: no file and no process", async () => {
+    const temporary = mkdtempSync(join(stack.folder, "tmp-"));
+    const text = "console.log((await (await fetch('https://bank.internal/large')).text()).length)";
+    const { stdout, stderr } = await stack.run(["--isolate", "--mode", "observe"], nodeProgram(text), {
+      TMPDIR: temporary,
+    }).ended;
+    expect(stdout, stderr).toBe(`${largeLength}\n`);
+    expect(readdirSync(temporary)).toEqual([]);
+    const commands = readdirSync("/proc").map((pid) => commandLine(pid));
+    expect(commands.filter((each) => each.includes(temporary))).toEqual([]);
   });
 
   test("exit codes and signals are the command's, as without it", async () => {

@@ -146,7 +146,9 @@ function otherHostsOf(
   return createReachable({
     ownPorts,
     controlPlane: placeOf(controlPlane.url.origin),
-    upstreams: () => live.current.all.filter(({ stdio }) => !stdio).map(({ origin }) => placeOf(origin)),
+    // Observing stops nothing that the agent could do without it.
+    upstreams: () =>
+      live.current.all.filter(({ stdio, mode }) => !stdio && mode === "enforce").map(({ origin }) => placeOf(origin)),
   });
 }
 

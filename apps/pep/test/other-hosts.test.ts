@@ -7,11 +7,11 @@ import { startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
-async function setup(otherHosts: "refuse" | "tunnel") {
+async function setup(otherHosts: "refuse" | "tunnel", mode: "enforce" | "observe" = "enforce") {
   const [upstream, other] = [await startedUpstream(), await startedUpstream()];
   const routes = [{ methods: ["GET"], path: "/a", target: "http:bank/a", data_class: "docs" }];
   const running = await startedPep({
-    upstreams: [{ name: "bank", url: upstream.url, hosts: ["bank.example"], routes }],
+    upstreams: [{ name: "bank", url: upstream.url, hosts: ["bank.example"], mode, routes }],
     settings: { SVC_PEP_OTHER_HOSTS: otherHosts },
   });
   const { authorization } = await running.session();
@@ -101,6 +101,13 @@ describe("a host that no upstream lists, against a double of the control plane",
     expect(await (await send("GET http://bank.example/a HTTP/1.1", "bank.example")).closed()).toMatch(
       /^HTTP\/1\.1 403 /,
     );
+  });
+
+  test("and is the address of an upstream that observes is reached: observing stops nothing", async () => {
+    const { connect, upstream, hosts } = await setup("tunnel", "observe");
+    const { host } = new URL(upstream.url);
+    await (await connect(host)).until(/^HTTP\/1\.1 200 /);
+    expect(await hosts()).toMatchObject({ hosts: [{ host, outcome: "tunnelled" }] });
   });
 
   test("in origin form is refused all the same: a page could be rebound to it", async () => {

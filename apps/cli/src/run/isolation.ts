@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { commandLineOf } from "@svc/host/child-program";
 import { notTried } from "../fault.ts";
+import { joinSockets } from "./joined-sockets.ts";
 
 /** A network namespace with nothing but loopback, and there the enforcement point's port. */
 export interface Isolation {
@@ -71,9 +72,7 @@ export async function openIsolation(port: number): Promise<Isolation> {
 async function relayed(socketPath: string, port: number): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, (inside) => {
     const outside = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-    inside.pipe(outside).pipe(inside);
-    inside.on("error", () => outside.destroy()).once("close", () => outside.destroy());
-    outside.on("error", () => inside.destroy()).once("close", () => inside.destroy());
+    joinSockets(inside, outside);
   });
   server.listen(socketPath).unref();
   await once(server, "listening");

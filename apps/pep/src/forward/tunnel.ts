@@ -39,7 +39,8 @@ export function openTunnel(
     socket.write(established);
     upstream.write(head);
     socket.pipe(upstream).pipe(socket);
-    upstream.once("close", () => socket.destroy());
+    // What was sent before its end may still be on its way to a slow agent.
+    upstream.once("close", () => socket.end(() => socket.destroy()));
     opened(200);
   });
   return stop;
