@@ -20,7 +20,7 @@ const sets: readonly [page: string, what: string, names: readonly string[]][] = 
   ["identity", "status", identityStatuses],
   ["manifest", "status", manifestStatuses],
   ["manifest", "kind of difference", diffKinds],
-  ["manifest", "guarantee level", guaranteeLevels],
+  ["manifest-file", "guarantee level", guaranteeLevels],
   ["record", "reason of a broken chain", chainBreakReasons],
   ["tokens", "cause of a failed proof", popFailureCauses],
   ["telemetry", "metric", Object.keys(metrics)],

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Ajv } from "ajv";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { fileServer, serve, startEverything } from "./mcp-servers.ts";
@@ -211,6 +212,15 @@ describe("svc init of HTTP APIs", () => {
       "--discovery-documents",
     ]);
     expect(initialized.code, initialized.stderr).toBe(0);
+    for (const [file, name] of [
+      ["pep.yaml", "upstreams"],
+      ["clerk.yaml", "manifest"],
+    ] as const) {
+      const text = initialized.read(file);
+      expect(text).toContain(`# yaml-language-server: $schema=.svc/${name}.schema.json\n`);
+      const validate = new Ajv({ strict: false }).compile(JSON.parse(initialized.read(`.svc/${name}.schema.json`)));
+      expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true);
+    }
     const [upstream] = parse(initialized.read("pep.yaml")).upstreams;
     expect(upstream).toMatchObject({ url: "http://shop.test:9400/v1", hosts: ["shop.test:9400"] });
     const lines = upstream.routes.map(

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -91,6 +91,11 @@ describe("what svc manifest show prints", () => {
     const { stdout } = await promisify(execFile)("sh", ["-c", pipe], { env });
     expect(stdout).toContain("- matches the accepted manifest.");
   });
+});
+
+test("svc manifest schema prints the published schema", async () => {
+  const published = new URL("../../../docs/schemas/manifest.schema.json", import.meta.url);
+  expect((await svc(["manifest", "schema"])).stdout).toBe(readFileSync(published, "utf8"));
 });
 
 describe("svc manifest submit", () => {

@@ -1,6 +1,18 @@
 import { z } from "zod";
+import { declaredScopes } from "./manifest.ts";
 import { manifestCreate } from "./wire/admin.ts";
 
+const options = { io: "input", target: "draft-7", unrepresentable: "any" } as const;
+
 /** The JSON Schema of a manifest file before defaults are filled in, for editors. It cannot state every rule. */
-export const manifestSchema = (): object =>
-  z.toJSONSchema(manifestCreate, { io: "input", target: "draft-7", unrepresentable: "any", reused: "inline" });
+export function manifestSchema(): object {
+  const { $schema: _, ...scopes } = z.toJSONSchema(declaredScopes, options);
+  // Without its name in the API, under which it would be a definition.
+  return z.toJSONSchema(z.strictObject(manifestCreate.shape), {
+    ...options,
+    override({ jsonSchema, path }) {
+      // A check of the whole stands before them, which no schema states.
+      if (path.at(-1) === "scopes") Object.assign(jsonSchema, scopes);
+    },
+  });
+}

@@ -13,17 +13,17 @@ export const withDefault =
 
 /** A tool, or an agent that is delegated to. */
 export const routeTarget = {
-  target: z.string(),
-  target_kind: z.enum(targetKinds).default("tool"),
-  data_class: dataClassList,
+  target: z.string().describe("The ref of the tool, as the manifest declares it; of an agent its name."),
+  target_kind: z.enum(targetKinds).default("tool").describe("A tool, or an agent that is delegated to."),
+  data_class: dataClassList.describe("The data class of the call; of an agent several, separated by single spaces."),
 };
 type RouteTarget = z.output<z.ZodObject<typeof routeTarget>>;
 
 /** The same with a data class that may depend on the call's arguments. */
 export const classifiedTarget = {
   ...routeTarget,
-  data_class: dataClassList.optional(),
-  classify: ruleList.optional(),
+  data_class: dataClassList.optional().describe("The data class of every call for which no rule of `classify` holds."),
+  classify: ruleList.optional().describe("Rules: the first that holds gives the data class, by the call's arguments."),
 };
 export type ClassifiedRoute = z.output<z.ZodObject<typeof classifiedTarget>>;
 
@@ -45,7 +45,7 @@ export const toCall = ({ target, target_kind: targetKind, data_class: dataClass 
 
 /** One decision for a host, for tunnels to it. */
 export const connectRoute = z
-  .strictObject({ connect: z.literal(true), ...routeTarget })
+  .strictObject({ connect: z.literal(true).describe("This route is for `CONNECT`, not for a path."), ...routeTarget })
   .refine(fitsItsKind, kindMessage);
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -53,11 +53,18 @@ const filePath = z.string().min(1);
 
 const credential = z.union([
   z.enum(["hop_token", "none", "passthrough"]),
-  z.strictObject({ header: z.string().regex(headerName, "must be a header name"), value_file: filePath }),
+  z.strictObject({
+    header: z.string().regex(headerName, "must be a header name").describe("The header's name."),
+    value_file: filePath.describe("A file with its value, one line. The agent never holds it."),
+  }),
 ]);
 
 const tls = z
-  .strictObject({ ca_file: filePath.optional(), cert_file: filePath.optional(), key_file: filePath.optional() })
+  .strictObject({
+    ca_file: filePath.optional().describe("Authorities in PEM, in place of the system's."),
+    cert_file: filePath.optional().describe("The client's certificate in PEM, for mutual TLS; with `key_file`."),
+    key_file: filePath.optional().describe("Its private key in PEM."),
+  })
   .refine((files) => (files.cert_file === undefined) === (files.key_file === undefined), {
     message: "cert_file and key_file go together",
   });
@@ -78,11 +85,21 @@ const host = z
 
 /** The settings of every upstream, of any protocol (docs/reference/enforcement-point.md#finding-the-target). */
 export const commonSettings = {
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be 1-63 of letters, digits, . _ -"),
-  url,
-  hosts: z.array(host).default([]),
-  mode: z.enum(pepModes).optional(),
-  tls: tls.default({}),
-  credential: credential.default("hop_token"),
-  allow_passthrough_when_enforcing: z.boolean().default(false),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be 1-63 of letters, digits, . _ -")
+    .describe("The first path segment at the enforcement point; of an MCP server also its name in refs."),
+  url: url.describe("The server's address."),
+  hosts: z.array(host).default([]).describe("Hosts by which proxied and redirected calls name the upstream."),
+  mode: z.enum(pepModes).optional().describe("Overrides `SVC_PEP_MODE`. `observe` blocks nothing."),
+  tls: tls.default({}).describe("Files for TLS to the server."),
+  credential: credential
+    .default("hop_token")
+    .describe(
+      "What the server gets as a credential: the hop token, nothing, the agent's own `Authorization` (`passthrough`), or a header of its own.",
+    ),
+  allow_passthrough_when_enforcing: z
+    .boolean()
+    .default(false)
+    .describe("`credential: passthrough` is refused while enforcing, unless this is true."),
 };

@@ -24,9 +24,14 @@ export const routePath = z.string().refine((text) => {
 
 const httpRoute = z
   .strictObject({
-    connect: z.literal(false),
-    methods: z.array(z.string().regex(/^[A-Z][A-Z-]*$/, "must be an HTTP method in capitals")).min(1),
-    path: routePath,
+    connect: z.literal(false).describe("Left out, except for a tunnel."),
+    methods: z
+      .array(z.string().regex(/^[A-Z][A-Z-]*$/, "must be an HTTP method in capitals"))
+      .min(1)
+      .describe("HTTP methods in capitals."),
+    path: routePath.describe(
+      "The path below the upstream's URL. `:name` matches one segment, a final `*` the non-empty rest.",
+    ),
     ...classifiedTarget,
   })
   .refine(fitsItsKind, kindMessage)
@@ -51,10 +56,11 @@ function toRouteCall({ target, target_kind: targetKind, data_class, classify }: 
 
 const entry = z.strictObject({
   ...commonSettings,
-  protocol: z.literal("http"),
+  protocol: z.literal("http").describe("Left out, or `http`: method and path name the call."),
   routes: z
     .array(z.preprocess(withDefault("connect", false), z.discriminatedUnion("connect", [httpRoute, connectRoute])))
-    .default([]),
+    .default([])
+    .describe("Which call is which tool, tried in this order. A call that none lists is blocked while enforcing."),
 });
 
 /** Method and path name the call, by the routes of the upstreams file. */

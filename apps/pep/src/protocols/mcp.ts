@@ -26,17 +26,29 @@ const classifiedTool = classification.refine(
 const entry = z
   .strictObject({
     ...commonSettings,
-    url: commonSettings.url.optional(),
+    url: commonSettings.url.optional().describe("The Streamable HTTP endpoint, exactly; or `command`."),
     ...stdioSettings,
-    protocol: z.literal("mcp"),
-    data_class: dataClass.optional(),
-    tools: z.record(z.string().min(1), z.union([dataClass, classifiedTool])).default({}),
-    filter_tool_lists: z.boolean().default(false),
-    /** How a denied `tools/call` is answered: a JSON-RPC error, or a result that the model reads. */
-    denials: z.enum(denialForms).default("error"),
-    /** Of tools whose definition is another than the session pinned. */
-    on_change: z.enum(changeChoices).optional(),
-    routes: z.array(connectRoute).default([]),
+    protocol: z.literal("mcp").describe("The JSON-RPC message names the call."),
+    data_class: dataClass.optional().describe("Of every tool that `tools` does not name. Not of other methods."),
+    tools: z
+      .record(z.string().min(1), z.union([dataClass, classifiedTool]))
+      .default({})
+      .describe("Tool, or `#` and another method of MCP, to its data class, or to rules for one."),
+    filter_tool_lists: z
+      .boolean()
+      .default(false)
+      .describe("Lists of tools, prompts and resources hold what the caller may call at present."),
+    denials: z
+      .enum(denialForms)
+      .default("error")
+      .describe("How a denied `tools/call` is answered: a JSON-RPC error, or a result that the model reads."),
+    on_change: z
+      .enum(changeChoices)
+      .optional()
+      .describe(
+        "Tools whose definition is another than the session pinned: `deny` hides and refuses them, the default while enforcing; `report` lists them for operators, the default while observing.",
+      ),
+    routes: z.array(connectRoute).default([]).describe("For a tunnel alone."),
   })
   .check(checkStdio);
 

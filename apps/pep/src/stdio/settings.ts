@@ -8,17 +8,34 @@ const variable = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable")
   .refine((name) => !/^SVC_/i.test(name), "must not be a setting of ours");
 
-const value = z.union([z.string(), z.strictObject({ file: z.string().min(1) })]);
+const value = z.union([
+  z.string(),
+  z.strictObject({ file: z.string().min(1).describe("A file with the value, read again when it changes.") }),
+]);
 
 /** The settings of an upstream that is started as a child process (docs/reference/enforcement-point.md#stdio-servers). */
 export const stdioSettings = {
-  /** Program and arguments; no shell reads them. */
-  command: z.tuple([z.string().min(1)], z.string()).optional(),
-  env: z.record(variable, value).optional(),
-  cwd: z.string().min(1).optional(),
-  max_processes: z.int().min(1).max(1_000).optional(),
-  max_memory_mib: z.int().min(1).optional(),
-  idle_seconds: z.int().min(1).max(86_400).optional(),
+  command: z
+    .tuple([z.string().min(1)], z.string())
+    .optional()
+    .describe("In place of `url`: program and arguments of a server over stdio; no shell reads them."),
+  env: z
+    .record(variable, value)
+    .optional()
+    .describe("Variables of the process, besides the usual ones. `{file}` reads the value from a file."),
+  cwd: z.string().min(1).optional().describe("Working directory; by default the enforcement point's."),
+  max_processes: z.int().min(1).max(1_000).optional().describe("Processes at once; 16 by default."),
+  max_memory_mib: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Resident memory of a process and all it started; 1024 by default."),
+  idle_seconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe("A process ends after this long without a call or an open stream; 300 by default."),
 };
 
 const defaults = { max_processes: 16, max_memory_mib: 1_024, idle_seconds: 300 };

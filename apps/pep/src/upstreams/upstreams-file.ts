@@ -10,7 +10,9 @@ import { type Credential, type Upstream, type Upstreams, type UpstreamTls, upstr
 
 /** The file that `SVC_PEP_CONFIG` names (docs/reference/enforcement-point.md#upstreams-file). */
 export const upstreamsFile = z.strictObject({
-  upstreams: z.array(z.preprocess(withDefault("protocol", defaultProtocol), upstreamEntry)),
+  upstreams: z
+    .array(z.preprocess(withDefault("protocol", defaultProtocol), upstreamEntry))
+    .describe("The servers behind the enforcement point."),
 });
 
 /** The members that `withDefault` fills in. */

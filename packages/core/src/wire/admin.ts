@@ -30,13 +30,18 @@ export const consentResponse = z
   .meta({ id: "ConsentRead" });
 export type ConsentResponse = z.output<typeof consentResponse>;
 
-const submission = { manifest: agentManifest, override: reasonRequest.optional() };
+const submission = {
+  manifest: agentManifest.describe("What the agent may do."),
+  override: reasonRequest.optional().describe("A person attests what discovery cannot confirm, with a reason."),
+};
 
 /** An agent's first manifest. */
 export const agentCreate = z.strictObject({ name: agentName, ...submission }).meta({ id: "AgentCreate" });
 
 /** A further manifest version of a registered agent. */
-export const manifestCreate = z.strictObject({ agent: agentName, ...submission }).meta({ id: "ManifestCreate" });
+export const manifestCreate = z
+  .strictObject({ agent: agentName.describe("The agent's name."), ...submission })
+  .meta({ id: "ManifestCreate" });
 
 export const agentRegistration = z
   .object({ agent_id: z.string(), manifest_version: z.int(), status: z.enum(manifestStatuses) })

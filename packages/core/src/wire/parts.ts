@@ -9,7 +9,7 @@ export const jwt = z.string().min(1).max(16_384);
 export const timestamp = z.iso.datetime();
 
 /** A body that says why, or nothing. The record keeps it. */
-export const reasonRequest = z.strictObject({ reason: sentence.optional() });
+export const reasonRequest = z.strictObject({ reason: sentence.optional().describe("Kept in the record.") });
 
 /** `Page[T]` (docs/reference/conventions.md#pages). */
 export const page = <Item extends z.ZodType>(item: Item) =>
