@@ -45,6 +45,7 @@ test.each([
   ["ai-sdk.mjs", recovered],
   ["langchain.mjs", recovered],
   ["openai-agents.mjs", recovered],
+  ["mastra.mjs", recovered],
 ])("%s works as the page has it, and a denied tool call is no end", async (name, wanted) => {
   const { token } = await stand.api.consent("work");
   const env = {
@@ -52,13 +53,14 @@ test.each([
     AGENT_TOKEN: token,
     MODEL_URL: model.url,
     MODEL_KEY: "none",
+    MASTRA_TELEMETRY_DISABLED: "1",
   };
-  const child = startRecipe("agents.md", name, env);
+  const child = await startRecipe("agents.md", name, env);
   expect([await child.exited, child.output()]).toEqual([0, expect.stringMatching(wanted)]);
 });
 
 test("every recipe of the page is run here", () => {
   expect([...recipesOf("agents.md").keys()].sort()).toEqual(
-    ["ai-sdk.mjs", "fetch.mjs", "langchain.mjs", "mcp-sdk.mjs", "openai-agents.mjs"].sort(),
+    ["ai-sdk.mjs", "fetch.mjs", "langchain.mjs", "mastra.mjs", "mcp-sdk.mjs", "openai-agents.mjs"].sort(),
   );
 });

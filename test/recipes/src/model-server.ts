@@ -43,12 +43,15 @@ type Step = { readonly call: string } | { readonly say: string };
 function next({ messages, tools = [] }: Completion, first: string): Step {
   const offered = tools.map((tool) => tool.function.name);
   const result = messages.findLast(({ role }) => role === "tool");
-  if (!result) return { call: offered.find((name) => name === first) ?? "no such tool" };
+  if (!result) return { call: offered.find(isCalled(first)) ?? "no such tool" };
   const seen = typeof result.content === "string" ? result.content : JSON.stringify(result.content);
   const named = /instead you may call: ([\w, -]+)/.exec(seen)?.[1]?.split(", ") ?? [];
-  const other = named.find((name) => offered.includes(name));
+  const other = named.flatMap((name) => offered.find(isCalled(name)) ?? [])[0];
   return other === undefined ? { say: `The tool said: ${seen}` } : { call: other };
 }
+
+/** Some libraries put the server's name before the tool's. */
+const isCalled = (tool: string) => (name: string) => name === tool || name.endsWith(`_${tool}`);
 
 const completionOf = (step: Step) => ({
   ...{ id: randomUUID(), object: "chat.completion", created: 0, model: "model" },
