@@ -34,6 +34,7 @@ export interface GuardedStack extends CliStack {
   readonly otherHost: string;
   /** The upstream's own address, which only the enforcement point should call. */
   readonly bankHost: string;
+  args(flags: readonly string[], command: readonly string[]): readonly string[];
   run(flags: readonly string[], command: readonly string[], env?: Readonly<Record<string, string>>): Started;
 }
 
@@ -59,13 +60,17 @@ export async function startGuardedStack(): Promise<GuardedStack> {
   const clerk = join(stack.folder, "clerk.json");
   writeFileSync(clerk, JSON.stringify(clerkManifest));
   await stack.svc("manifest", "submit", clerk, "--override", "a test");
-  const args = ["run", "--scope", "books", "--user", "ada", "--agent", "clerk", "--upstreams", upstreams];
+  const args = (flags: readonly string[], command: readonly string[]) => [
+    ...["run", "--scope", "books", "--user", "ada", "--agent", "clerk", "--upstreams", upstreams],
+    ...[...flags, "--", ...command],
+  ];
   return {
     ...stack,
     upstreams,
     otherHost: other.host,
     bankHost: bank.host,
-    run: (flags, command, env = {}) => start([...args, ...flags, "--", ...command], { ...stack.env, ...env }),
+    args,
+    run: (flags, command, env = {}) => start(args(flags, command), { ...stack.env, ...env }),
     async stop() {
       bank.stop();
       other.stop();

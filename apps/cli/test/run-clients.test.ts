@@ -125,7 +125,7 @@ describe("at its end svc run tells", () => {
     expect(stderr).toMatch(/No call of the command was guarded\.\n$/);
   });
 
-  test("that nothing was guarded, in red on a terminal, where a client ignores the variables", async () => {
+  test("that nothing was guarded, where a client ignores the variables", async () => {
     const text = "await fetch(process.env.TARGET).catch(() => {})";
     const command = ["env", "-u", "NODE_USE_ENV_PROXY", ...nodeProgram(text)];
     const { code, stderr } = await stack.run([], command, { TARGET: "http://127.0.0.1:9/" }).ended;

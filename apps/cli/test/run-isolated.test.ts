@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { requires, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type GuardedStack, largeLength, nodeProgram, startGuardedStack } from "./guarded-run.ts";
+import { keys, openTerminal } from "./terminal.ts";
 
 const { describe, test } = requires("user namespaces");
 
@@ -79,5 +80,14 @@ describe("with svc run --isolate nothing gets past the enforcement point", () =>
     await waitUntil("the command to run", () => running.stdout().includes("up"));
     running.kill("SIGTERM");
     expect((await running.ended).code).toBe(128 + 15);
+  });
+
+  test("Ctrl-C on a terminal reaches the command, which decides how it ends", async () => {
+    const command = ["sh", "-c", "trap 'echo interrupted; exit 5' INT; echo up; while :; do sleep 0.1; done"];
+    const terminal = openTerminal(stack.args(["--isolate"], command), { env: stack.env });
+    await terminal.answer("up", keys.interrupt);
+    expect(await terminal.ended).toBe(5);
+    expect(terminal.screen().match(/interrupted/g)).toHaveLength(1);
+    expect(terminal.screen()).toContain("0 calls guarded");
   });
 });
