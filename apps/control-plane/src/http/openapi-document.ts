@@ -3,6 +3,8 @@ import { type ErrorCode, errorEnvelope } from "@svc/core";
 import { z } from "zod";
 import { statusOf } from "./api-error.ts";
 import type { Access } from "./authentication.ts";
+import { codeSamples } from "./code-samples.ts";
+import { requestExamples } from "./request-examples.ts";
 import type { Endpoint } from "./routes.ts";
 
 export type OpenApiDocument = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
@@ -79,8 +81,23 @@ function toOperation(endpoint: Endpoint, contentOf: ContentOf): RouteConfig {
       ...(query && { query }),
       ...(read && { body: { required: !bodyOptional, content: contentOf(read.schema, read.mediaType) } }),
     },
+    "x-codeSamples": samplesOf(endpoint),
     responses: { ...replies(endpoint, contentOf), ...refusals(errorsOf(endpoint), contentOf(errorEnvelope)) },
   };
+}
+
+/** The variable of each plane's bearer, as the command line reads it. */
+const variables: Readonly<Partial<Record<Access, string>>> = {
+  admin: "SVC_ADMIN_TOKEN",
+  admin_if_sent: "SVC_ADMIN_TOKEN",
+  audit: "SVC_AUDIT_TOKEN",
+  identity: "SVC_IDENTITY_TOKEN",
+};
+
+/** Absent for a route without an example. */
+function samplesOf({ method, path, access }: Endpoint) {
+  const example = requestExamples[`${method.toUpperCase()} ${path}`];
+  return example && codeSamples({ method, path, bearer: example.bearer ?? variables[access] }, example);
 }
 
 const replies = (endpoint: Endpoint, contentOf: ContentOf) =>

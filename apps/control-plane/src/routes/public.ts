@@ -135,24 +135,28 @@ export function documentRoutes(app: App, deps: Deps): void {
     handle: async () => jsonResponse(await document()),
   });
 
-  const rendered = once(async () => {
-    const { docsPage } = await import("../http/docs-page.ts");
-    return docsPage(await document());
-  });
-  route("GET /docs", {
+  const page = {
     access: "none",
+    reply: { description: "A page.", schema: plainText, mediaType: "text/html" },
+  } as const;
+  const script = { ...page, reply: { ...page.reply, description: "A script.", mediaType: "text/javascript" } } as const;
+  const docs = () => import("../http/docs-page.ts");
+  route("GET /docs", {
+    ...page,
     summary: "The same for people.",
-    reply: { description: "A page that loads nothing else.", schema: plainText, mediaType: "text/html" },
-    handle: async () => new Response(await rendered(), { headers: pageHeaders }),
+    handle: async () => (await docs()).docsPage((await document()).info.title),
+  });
+  route("GET /docs/start.js", {
+    ...script,
+    summary: "What the page runs.",
+    handle: async () => (await docs()).startScript(),
+  });
+  route("GET /docs/reference.js", {
+    ...script,
+    summary: "The renderer of the page.",
+    handle: async () => (await docs()).referenceScript(),
   });
 }
-
-const pageHeaders = {
-  "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  "X-Content-Type-Options": "nosniff",
-  "Cache-Control": "no-store",
-};
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;

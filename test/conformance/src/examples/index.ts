@@ -27,4 +27,6 @@ export const examples: Examples = {
   "GET /metrics": open("/metrics"),
   "GET /openapi.json": open("/openapi.json"),
   "GET /docs": open("/docs"),
+  "GET /docs/start.js": open("/docs/start.js"),
+  "GET /docs/reference.js": open("/docs/reference.js"),
 };
