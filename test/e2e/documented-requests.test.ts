@@ -82,6 +82,7 @@ const story: readonly (readonly [route: string, brings?: (body: Body) => Promise
   ["GET /v1/audit/actions/{action_id}/explanation"],
   ["GET /v1/audit/events"],
   ["GET /v1/audit/would-block"],
+  ["POST /v1/audit/replay"],
   ["PUT /v1/blocks/{kind}/{ref}"],
   ["GET /v1/blocks"],
   ["DELETE /v1/blocks/{kind}/{ref}"],

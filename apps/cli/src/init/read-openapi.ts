@@ -89,9 +89,11 @@ async function contentOf(place: string, refuse: Refuse): Promise<string> {
       throw refuse("cannot be read", "Check the path.", cause);
     });
   }
-  const response = await fetch(place, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
-    throw refuse("cannot be reached", "Start the API, or give the document as a file.", cause);
-  });
+  const response = await fetch(place, { redirect: "manual", signal: AbortSignal.timeout(timeoutMs) }).catch(
+    (cause: unknown) => {
+      throw refuse("cannot be reached", "Start the API, or give the document as a file.", cause);
+    },
+  );
   if (!response.ok) throw refuse(`answers ${response.status}`, "Correct its address, or give the document as a file.");
   const content = await response.text();
   if (content.length > maxBytes) throw refuse("is longer than 20 MiB", "Give a shorter document as a file.");

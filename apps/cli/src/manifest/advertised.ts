@@ -22,7 +22,7 @@ async function refsOf(source: Source): Promise<readonly string[]> {
     case "http": {
       const authorization = discoveryCredentials().get(new URL(source.url).origin);
       const headers = { accept: "application/json", ...(authorization !== undefined && { authorization }) };
-      const response = await fetch(source.url, { headers, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
+      const response = await fetch(source.url, { headers, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
       const { tools } = (await response.json()) as { readonly tools: readonly { readonly ref: string }[] };
       return tools.map(({ ref }) => String(ref));
     }

@@ -8,7 +8,10 @@ const timeoutMs = 10_000;
 /** @param adminUrl of the enforcement point */
 export async function passedCalls(adminUrl: string) {
   const get = async (name: string): Promise<string> => {
-    const response = await fetch(`${adminUrl}/__svc/${name}`, { signal: AbortSignal.timeout(timeoutMs) });
+    const response = await fetch(`${adminUrl}/__svc/${name}`, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
     return response.text();
   };
   const [unlisted, hosts, metrics] = await Promise.all([get("unlisted"), get("hosts"), get("metrics")]);

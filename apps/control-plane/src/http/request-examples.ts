@@ -150,6 +150,10 @@ const { data } = await svc.targets(session.context());`,
     query: { scope: "expenses" },
     client: `const { data } = await svc.audit.wouldBlock({ scope: "expenses" });`,
   },
+  "POST /v1/audit/replay": {
+    body: { agent: "planner", manifest },
+    client: `const { changes } = await svc.audit.replay({ agent: "planner", manifest });`,
+  },
   "PUT /v1/blocks/{kind}/{ref}": {
     params: { kind: "tool", ref: "mcp%3Afiles" },
     body: { reason: "CVE-2026-0001" },
