@@ -21,17 +21,7 @@ create table would_block_place (
 ) with (fillfactor = 90);
 create index would_block_place_by_month on would_block_place (month);
 
--- Looks up one parent, in its month alone.
-create function would_block_narrowed_to(hop int, parent uuid) returns text language plpgsql stable
-set search_path = public, pg_temp as $$
-begin
-  if hop = 1 or parent is null then
-    return null;
-  end if;
-  return (select data_class from decision where action_id = parent limit 1);
-end
-$$;
-
+-- Looks up each parent alone, so that only its month is read.
 create function count_would_block_places(before bigint, upto bigint) returns void language sql
 set search_path = public, pg_temp
 begin atomic
@@ -40,7 +30,7 @@ begin atomic
   select g.group_id, p.scope, p.month, md5(jsonb_build_array(p.hop, p.chain, p.taint, p.narrowed_to)::text),
     p.hop, p.chain, p.taint, p.narrowed_to, min(p.first_at), max(p.last_at)
   from (
-    select q.*, would_block_narrowed_to(q.hop, q.parent_action_id) as narrowed_to
+    select q.*, parent.data_class as narrowed_to
     from (
       select d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class) as class_hash,
         case when octet_length(s.scope) <= 2000 then s.scope else '' end as scope,
@@ -49,7 +39,9 @@ begin atomic
       from decision d left join session s using (session_id) left join retired_month r on r.month = month_of(d.action_id)
       where not d.enforced and d.deny_reason is not null and d.seq > before and d.seq <= upto
       group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-    ) q
+    ) q left join lateral (
+      select o.data_class from decision o where o.action_id = q.parent_action_id and q.hop > 1 limit 1
+    ) parent on true
   ) p join would_block_group g using (acting_agent, target, target_kind, deny_reason, class_hash)
   group by 1, 2, 3, 4, 5, 6, 7, 8
   on conflict (group_id, scope, month, place_hash) do update set

@@ -76,9 +76,12 @@ const fromCounts = (sql: Sql, { scope, sinceMs, untilMs }: PlacesQuery): Fragmen
   ) k`;
 
 const fromLog = (sql: Sql, { scope }: PlacesQuery): Fragment => sql`
-  select a.n, coalesce(s.scope, ''), d.hop, d.chain, d.taint, would_block_narrowed_to(d.hop, d.parent_action_id), 0
+  select a.n, coalesce(s.scope, ''), d.hop, d.chain, d.taint, p.data_class, 0
   from uncounted d
     join asked a on (a.acting_agent, a.target, a.target_kind, a.deny_reason, a.class_hash)
       = (d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class))
     left join session s using (session_id)
+    left join lateral (
+      select o.data_class from decision o where o.action_id = d.parent_action_id and d.hop > 1 limit 1
+    ) p on true
   ${scope === undefined ? sql`` : sql`where s.scope = ${scope}`}`;
