@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { waitUntil } from "@svc/test-support";
 import { Ajv } from "ajv";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -19,6 +20,9 @@ afterAll(() => {
 });
 
 const shop = fileURLToPath(new URL("shop-openapi.yaml", import.meta.url));
+
+/** Its parent is gone, and may leave it to a process that reaps late. */
+const isEnded = (pid: number): boolean => /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 
 interface Initialized extends Ended {
   readonly folder: string;
@@ -61,7 +65,7 @@ function commentOf(text: string, ref: string): string {
 }
 
 describe("svc init of servers over MCP", () => {
-  test("declares what a server over stdio offers, by its hints, and ends it", async () => {
+  test("declares what a server over stdio offers, by its hints", async () => {
     const initialized = await init([
       ...clerk,
       "--stdio",
@@ -91,6 +95,21 @@ describe("svc init of servers over MCP", () => {
       / {2}svc run --scope orders --user \S+ --agent clerk --upstreams \S+pep\.yaml --mode observe -- node agent\.js 'a b'$/,
     );
     expect(next[2]).toBe("  svc would-block --scope orders");
+  });
+
+  test("ends all that the command of a server started, also what outlives its input and SIGTERM", async () => {
+    const folder = newFolder();
+    const stays = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); require("fs").writeFileSync("${folder}/pid", String(process.pid));`;
+    writeFileSync(join(folder, "stays.cjs"), stays);
+    writeFileSync(
+      join(folder, "server.sh"),
+      `"${process.execPath}" "${folder}/stays.cjs" & until [ -s "${folder}/pid" ]; do sleep 0.1; done; exec ${fileServer(folder)}\n`,
+    );
+    const { code, stderr } = await init([...clerk, "--stdio", `files=sh "${folder}/server.sh"`]);
+    expect(code, stderr).toBe(0);
+    const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
+    expect(pid).toBeGreaterThan(1);
+    await waitUntil("the process to end", () => !existsSync(`/proc/${pid}`) || isEnded(pid));
   });
 
   test("declares tools and methods of a server over HTTP, with discovery, and guesses on the safe side", async () => {
@@ -154,6 +173,7 @@ describe("what a hint says, or does not say", () => {
     { name: "open", ...schema, annotations: { readOnlyHint: true, openWorldHint: true } },
     { name: "fetchPage", ...schema, annotations: { readOnlyHint: true, openWorldHint: false } },
     { name: "no ref: can\nhold this", ...schema },
+    { name: "#resources/read", ...schema },
   ];
 
   test("decides access, privilege and taint, each guess with its evidence", async () => {
@@ -197,7 +217,9 @@ describe("what a hint says, or does not say", () => {
     server.close();
     expect(stdout).toContain("hints: no ref: can\uFFFDhold this is left out");
     expect(read("pep.yaml")).toContain("# not listed: no ref: can\uFFFDhold this: no manifest can declare this name");
-    expect(Object.keys(parse(read("pep.yaml")).upstreams[0].tools)).not.toContain("no ref: can\nhold this");
+    expect(Object.keys(parse(read("pep.yaml")).upstreams[0].tools).sort()).toEqual(
+      ["silent", "reader", "safe_write", "open", "fetchPage"].sort(),
+    );
   });
 });
 

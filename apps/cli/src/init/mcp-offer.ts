@@ -10,7 +10,10 @@ type McpSource = Extract<Source, { kind: "mcp" | "stdio" }>;
 export function mcpOffer(source: McpSource, { tools, methods, version }: AskedServer, isTrusted: boolean): Offer {
   const { name } = source;
   const named = uniqueByName(tools);
-  const declarable = named.filter(({ name: tool }) => toolRef.safeParse(`mcp:${name}/${tool}`).success);
+  // The upstreams file takes a name that begins with # for a method.
+  const declarable = named.filter(
+    ({ name: tool }) => toolRef.safeParse(`mcp:${name}/${tool}`).success && !tool.startsWith("#"),
+  );
   const leftOut = named.filter((tool) => !declarable.includes(tool));
   return {
     name,

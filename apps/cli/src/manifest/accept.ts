@@ -13,7 +13,11 @@ export async function submitAndReport(plane: ControlPlane, submission: Submissio
   if (known?.inForce && (await isInForce(plane, submission, known.inForce))) {
     return reportUnchanged(plane, agent, known.inForce, json);
   }
-  const outcome = await send(plane, submission);
+  const outcome = await send(plane, submission).catch((cause: unknown) => {
+    if (!(cause instanceof Fault) || cause.exitCode === 2) throw cause;
+    const { message, advice, code } = cause;
+    throw new Fault(`${message}\n${inForceText(agent, known?.inForce)}`, advice, { cause, code });
+  });
   return outcome.kind === "accepted"
     ? reportAccepted(plane, agent, outcome, json)
     : reportRefused(plane, submission, outcome, json);
