@@ -8,7 +8,7 @@ none of your variables but the usual ones. Overwrites nothing without --force.
 
 Examples:
   svc init                         asks for everything, on a terminal
-  svc init --agent reader --stdio files="npx -y @modelcontextprotocol/server-filesystem@2026.8.31 ." --upstreams reader-pep.yaml --yes -- node agent.js
+  svc init --agent reader --stdio fs="npx -y @modelcontextprotocol/server-filesystem@2026.8.31 ." --upstreams reader-pep.yaml --yes -- node agent.js
   svc init --agent clerk --openapi shop=openapi.yaml --http shop=https://shop.internal --trusted shop --upstreams clerk-pep.yaml
                                    --trusted: no outsider can write what the shop returns
   svc init --agent buyer --mcp market=https://market.internal/mcp --upstreams buyer-pep.yaml --yes --json

@@ -7,10 +7,12 @@ const allowed: ReadonlySet<string> = new Set([
   ...["(MIT AND Zlib)", "(MIT OR GPL-3.0-or-later)"],
 ]);
 
-/** Packages without a licence in their metadata, and where they state one. */
+/** Packages without a licence in their metadata, where they state one, and others with the reason. */
 const readByHand: Readonly<Record<string, string>> = {
   // It names a file that it does not ship; its README says MIT.
   "@modelcontextprotocol/server-everything": "SEE LICENSE IN LICENSE",
+  // Python's own, for a port of its standard library: it asks for the notice alone. Behind the reader of references.
+  argparse: "PSF-2.0",
 };
 
 export type LicenceList = Readonly<Record<string, readonly { readonly name: string }[]>>;
