@@ -21,6 +21,16 @@ export const ofClassification = mutationsOf("packages/classify/src", [
 
 const stdio = testsOf("apps/pep/test/stdio-server.test.ts");
 
+export const ofDriftGate = mutationsOf("apps/cli/src/commands", [
+  [
+    "gate-downloaded",
+    "drift.ts",
+    "`npx --no -- svc",
+    "`npx --yes svc",
+    testsOf("apps/cli/test/drift.test.ts")("writes a workflow for %s, and overwrites none"),
+  ],
+]);
+
 export const ofRun = mutationsOf("apps/cli/src/run", [
   [
     "isolated-network-shared",
@@ -68,6 +78,15 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "generateKey(algorithm, true,",
     testsOf("apps/pep/test/local-authority.test.ts")(
       "the local certificate authority > has a key that cannot be exported",
+    ),
+  ],
+  [
+    "unauthorized-target-named",
+    "protocols/answers.ts",
+    '(cause === "unauthorized" ? undefined : call?.call?.target)',
+    "call?.call?.target",
+    testsOf("apps/pep/test/block-answers.test.ts")(
+      "a block says what to change > a caller without a bearer does not learn which target a path is",
     ),
   ],
   [

@@ -1,6 +1,15 @@
 import { ofConsole, ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
-import { ofClassification, ofClient, ofEnforcementPoint, ofHop, ofHost, ofInjector, ofRun } from "./enforcement.ts";
+import {
+  ofClassification,
+  ofClient,
+  ofDriftGate,
+  ofEnforcementPoint,
+  ofHop,
+  ofHost,
+  ofInjector,
+  ofRun,
+} from "./enforcement.ts";
 import { ofDrift, ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
@@ -20,6 +29,7 @@ export const mutations: readonly Mutation[] = [
   ...ofClient,
   ...ofInjector,
   ...ofEnforcementPoint,
+  ...ofDriftGate,
   ...ofRun,
   ...ofReaders,
   ...ofControlPlane,
