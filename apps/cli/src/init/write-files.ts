@@ -8,7 +8,7 @@ import { runEnforcementPoint } from "../upstreams/run-enforcement-point.ts";
 export interface NewFile {
   readonly path: string;
   readonly text: string;
-  /** Ours alone, such as a schema: one that is there is kept. */
+  /** Ours alone, such as a schema: one that is there is kept, unless all are overwritten. */
   readonly isKept?: boolean;
 }
 
@@ -25,7 +25,10 @@ export async function refuseExisting(paths: readonly string[], force: boolean | 
   for (const path of paths) if (await exists(path)) found.push(path);
   if (found.length === 0) return;
   const are = found.length === 1 ? "is" : "are";
-  throw notTried(`${found.join(" and ")} ${are} there already`, "Name other files, or overwrite with --force.");
+  throw notTried(
+    `${found.join(" and ")} ${are} there already`,
+    "Name other files, overwrite with --force, or write the manifest of another agent alone: svc manifest init.",
+  );
 }
 
 /** Checks each file as its reader does. @throws {Fault} before anything is written */
@@ -46,10 +49,10 @@ export async function refuseInvalid({ upstreams, manifest }: { upstreams?: strin
 }
 
 /** @returns the paths that were written */
-export async function writeFiles(files: readonly NewFile[]): Promise<readonly string[]> {
+export async function writeFiles(files: readonly NewFile[], force: boolean | undefined): Promise<readonly string[]> {
   const written: string[] = [];
   for (const { path, text, isKept } of files) {
-    if (isKept && (await exists(path))) continue;
+    if (isKept && !force && (await exists(path))) continue;
     await mkdir(dirname(path), { recursive: true }).catch(notWritable(path));
     await writeFile(path, text).catch(notWritable(path));
     written.push(path);

@@ -1,0 +1,47 @@
+import { colors, print, shown } from "../output.ts";
+import type { Answers } from "./answers.ts";
+import type { DiscoveryPlan } from "./discovery.ts";
+import type { Offer } from "./offer.ts";
+
+/** What was asked, written and is to be typed next. */
+export interface Found {
+  readonly answers: Answers;
+  readonly plan: DiscoveryPlan;
+  readonly written: readonly string[];
+  readonly next: readonly string[];
+}
+
+/** Tools that a person has to look at. */
+const guessesOf = ({ tools }: Offer) =>
+  tools.flatMap(({ ref, notes }) => {
+    const why = notes.filter(({ isGuess }) => isGuess).map(({ text }) => text);
+    return why.length === 0 ? [] : [{ ref, why }];
+  });
+
+export const asJson = ({ answers: { agent, scope, offers }, plan, written, next }: Found): object => ({
+  ...{ agent, scope, files: written },
+  sources: offers.map(({ name, endpoint, tools, leftOut }) => ({
+    ...{ name, protocol: endpoint.protocol, tools: tools.map(({ ref }) => ref) },
+    left_out: leftOut,
+  })),
+  review: offers.flatMap(guessesOf),
+  unread: plan.unread,
+  next,
+});
+
+export function printFound({ answers: { offers }, plan, written, next }: Found, manifest: string): void {
+  for (const { name, read, leftOut } of offers) {
+    print(`${colors.green("✓")} ${name}: ${read}`);
+    for (const { name: left, why } of leftOut)
+      print(`${colors.yellow("!")} ${shown(`${name}: ${left} is left out: ${why}`)}`);
+  }
+  print(`${colors.green("✓")} wrote ${written.join(", ")}`);
+  const guesses = offers.flatMap(guessesOf).length;
+  if (guesses > 0)
+    print(`${colors.yellow("!")} ${guesses} tools have guesses to review in ${manifest}: search for "review:"`);
+  if (plan.unread.length > 0) {
+    const what = `discovery cannot read ${plan.unread.join(", ")}`;
+    print(`${colors.yellow("!")} ${what}: submitted without --override, the manifest would need a review`);
+  }
+  print(`\nNext:\n${next.map((line) => `  ${line}`).join("\n")}`);
+}
