@@ -2,7 +2,7 @@ import type { ReplayChange } from "@svc/client";
 import { Command, InvalidArgumentError } from "commander";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type FormatFlags, formatOf, isData, withFormat } from "../formats.ts";
-import { type ManifestFile, readManifestFile } from "../manifest-file.ts";
+import type { ManifestFile } from "../manifest-file.ts";
 import { colors, print, printData, progress } from "../output.ts";
 import { printList, type View } from "../print-list.ts";
 import { past } from "../times.ts";
@@ -40,6 +40,7 @@ function wholeNumber(text: string): number {
 }
 
 async function replay({ manifest, ...flags }: Flags): Promise<void> {
+  const { readManifestFile } = await import("../manifest-file.ts");
   const { file } = await readManifestFile(manifest);
   const format = formatOf(flags);
   const found = await replayAll(openControlPlane(flags), file, flags, !isData(format));
