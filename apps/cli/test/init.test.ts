@@ -250,6 +250,7 @@ describe("svc init of HTTP APIs", () => {
     );
     expect(lines).toEqual([
       "POST /batch http:shop/batch",
+      "GET /orders/export http:shop/exportOrders",
       "GET /orders/latest http:shop/latest_order",
       "GET /orders/:id/messages http:shop/readMessages",
       "GET /orders/:order_id http:shop/read_orders_by_order-id",
@@ -259,6 +260,9 @@ describe("svc init of HTTP APIs", () => {
       "PUT /pictures http:shop/upload",
     ]);
     expect(initialized.stdout).toContain("shop: GET /reports/{name}.json is left out");
+    expect(initialized.stdout).toContain(
+      "shop: POST /uploads is left out: it is at another address, http://uploads.test",
+    );
     const manifest = initialized.read("clerk.yaml");
     expect(toolOf(manifest, "http:shop/placeOrder")).toMatchObject({ access: "write", privileged: true });
     expect(commentOf(manifest, "http:shop/placeOrder")).toBe("review: privileged: method POST");

@@ -1,6 +1,13 @@
 import { toolRef } from "@svc/core";
 import { fact, guess, type Note, type Offer, type OfferedRoute, type OfferedTool, reads, writes } from "./offer.ts";
-import { baseUrlOf, type OpenApi, type Operation, type OperationMethod, operationMethods } from "./read-openapi.ts";
+import {
+  addressOf,
+  baseUrlOf,
+  type OpenApi,
+  type Operation,
+  type OperationMethod,
+  operationMethods,
+} from "./read-openapi.ts";
 import { bySpecificity, routePathOf } from "./route-path.ts";
 import type { Source } from "./source.ts";
 import { judgeResults } from "./taint.ts";
@@ -25,8 +32,12 @@ export function openApiOffer(
   const leftOut: { name: string; why: string }[] = [];
   const offered = listed.flatMap(({ method, template, operation }) => {
     const path = routePathOf(template);
-    if (path === undefined) {
-      const why = "a route has whole segments alone, of plain characters or {names}";
+    const elsewhere = otherAddress(template, operation, document);
+    if (path === undefined || elsewhere !== undefined) {
+      const why =
+        elsewhere === undefined
+          ? "a route has whole segments alone, of plain characters or {names}"
+          : `it is at another address, ${elsewhere}: give that a name of its own`;
       leftOut.push({ name: `${method.toUpperCase()} ${template}`, why });
       return [];
     }
@@ -46,6 +57,13 @@ export function openApiOffer(
     tools: offered.map(({ tool }) => tool),
     leftOut,
   };
+}
+
+/** Of an operation or a path with servers of its own. */
+function otherAddress(template: string, { servers }: Operation, document: OpenApi): string | undefined {
+  const own = servers ?? document.paths[template]?.servers;
+  if (own === undefined || addressOf(own) === addressOf(document.servers)) return undefined;
+  return addressOf(own);
 }
 
 /** Servers give HEAD to the handler of GET, so that both are one operation. */

@@ -17,7 +17,16 @@ const requestBody = z
   .optional()
   .catch(undefined);
 
-const operation = z.object({ operationId: text, requestBody });
+const server = z.object({
+  url: z.string(),
+  variables: z
+    .record(z.string(), z.object({ default: z.coerce.string() }))
+    .optional()
+    .catch(undefined),
+});
+const servers = z.array(server).optional().catch(undefined);
+
+const operation = z.object({ operationId: text, requestBody, servers });
 export type Operation = z.output<typeof operation>;
 
 /** OpenAPI 3.2 has QUERY. */
@@ -27,21 +36,13 @@ export type OperationMethod = (typeof operationMethods)[number];
 const member = operation.optional().catch(undefined);
 const pathItem = z.object({
   ...{ get: member, head: member, options: member, trace: member, query: member },
-  ...{ post: member, put: member, patch: member, delete: member },
-});
-
-const server = z.object({
-  url: z.string(),
-  variables: z
-    .record(z.string(), z.object({ default: z.coerce.string() }))
-    .optional()
-    .catch(undefined),
+  ...{ post: member, put: member, patch: member, delete: member, servers },
 });
 
 /** What is read of an OpenAPI document; every other member is ignored. */
 const openApi = z.object({
   openapi: z.string().regex(/^3\.\d+(\.\d+)?/),
-  servers: z.array(server).optional().catch(undefined),
+  servers,
   paths: z.record(z.string(), pathItem).default({}),
 });
 export type OpenApi = z.output<typeof openApi>;
@@ -103,13 +104,8 @@ async function contentOf(place: string, refuse: Refuse): Promise<string> {
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** The API's base address: as given, else the first server of the document, relative to where the document is. */
-export function baseUrlOf({ name, place, url }: Extract<Source, { kind: "openapi" }>, { servers = [] }: OpenApi) {
-  const [first] = servers;
-  const named = Object.entries(first?.variables ?? {}).reduce(
-    (text, [variable, { default: value }]) => text.replaceAll(`{${variable}}`, value),
-    first?.url ?? "/",
-  );
-  const base = URL.parse(url ?? named, /^https?:/.test(place) ? place : undefined);
+export function baseUrlOf({ name, place, url }: Extract<Source, { kind: "openapi" }>, { servers }: OpenApi) {
+  const base = URL.parse(url ?? addressOf(servers), /^https?:/.test(place) ? place : undefined);
   if (base !== null && /^https?:$/.test(base.protocol) && `${base.username}${base.password}` === "") {
     return (base.origin + base.pathname).replace(/\/+$/, "");
   }
@@ -118,3 +114,10 @@ export function baseUrlOf({ name, place, url }: Extract<Source, { kind: "openapi
     `Give the address: --http ${name}=https://api.example.com, beside --openapi.`,
   );
 }
+
+/** The first server's URL, with its variables' defaults. */
+export const addressOf = ([first]: OpenApi["servers"] = []): string =>
+  Object.entries(first?.variables ?? {}).reduce(
+    (address, [variable, { default: value }]) => address.replaceAll(`{${variable}}`, value),
+    first?.url ?? "/",
+  );

@@ -29,11 +29,16 @@ export const asJson = ({ answers: { agent, scope, offers }, plan, written, next 
   next,
 });
 
+/** Of a source that has much left out. */
+const mostLines = 5;
+
 export function printFound({ answers: { offers }, plan, written, next }: Found, manifest: string): void {
   for (const { name, read, leftOut } of offers) {
     print(`${colors.green("✓")} ${name}: ${read}`);
-    for (const { name: left, why } of leftOut)
+    for (const { name: left, why } of leftOut.slice(0, mostLines))
       print(`${colors.yellow("!")} ${shown(`${name}: ${left} is left out: ${why}`)}`);
+    const more = leftOut.length - mostLines;
+    if (more > 0) print(`${colors.yellow("!")} ${name}: ${more} more are left out; --json lists all`);
   }
   print(`${colors.green("✓")} wrote ${written.join(", ")}`);
   const guesses = offers.flatMap(guessesOf).length;
