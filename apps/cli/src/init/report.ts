@@ -42,8 +42,8 @@ export function printFound({ answers: { offers }, plan, written, next }: Found, 
   }
   print(`${colors.green("✓")} wrote ${written.join(", ")}`);
   const guesses = offers.flatMap(guessesOf).length;
-  if (guesses > 0)
-    print(`${colors.yellow("!")} ${guesses} tools have guesses to review in ${manifest}: search for "review:"`);
+  const tools = guesses === 1 ? "1 tool has" : `${guesses} tools have`;
+  if (guesses > 0) print(`${colors.yellow("!")} ${tools} guesses to review in ${manifest}: search for "review:"`);
   if (plan.unread.length > 0) {
     const what = `discovery cannot read ${plan.unread.join(", ")}`;
     print(`${colors.yellow("!")} ${what}: submitted without --override, the manifest would need a review`);
