@@ -1,4 +1,4 @@
-import { createDatabase, startFaultProxy, type TestDatabase, waitUntil } from "@svc/test-support";
+import { createDatabase, type FaultProxy, startFaultProxy, type TestDatabase, waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bounded, connect, DatabaseUnavailable, type Sql, type Transaction } from "../src/postgres/database.ts";
@@ -50,11 +50,52 @@ test("the pool serves again after every connection was lost in a transaction", a
   expect(served.map(([row]) => row?.value)).toEqual([1, 2, 3, 4]);
 });
 
-test("a connection that is lost while it reads its types reconnects, and arrays are arrays", async () => {
+/** The one connection of a pool, by a network that can reset it. */
+async function behindNetwork(work: (sql: Sql, network: FaultProxy) => Promise<void>): Promise<void> {
   const network = await startFaultProxy(Number(new URL(database.appUrl).port));
   const url = Object.assign(new URL(database.appUrl), { port: String(network.port) }).href;
-  const young = connect({ url, maxConnections: 1, statementTimeoutMs: 5_000 });
+  const one = connect({ url, maxConnections: 1, statementTimeoutMs: 60_000 });
   try {
+    await work(one, network);
+  } finally {
+    await one.end({ timeout: 1 });
+    await network.stop();
+  }
+}
+
+test("a connection that was reset under a transaction's statement serves the next transaction", async () => {
+  await behindNetwork(async (one, network) => {
+    const sleep = (seconds: number) => one.begin((tx) => tx`select pg_sleep(${seconds})`);
+    // Prepared by now, so that the rollback is sent between the error and the end of the connection.
+    await sleep(0);
+    const lost = expect(sleep(60)).rejects.toThrow();
+    const asleep = () => admin`select from pg_stat_activity where wait_event = 'PgSleep'`;
+    await waitUntil("the statement to run", async () => (await asleep()).length > 0);
+    network.sever();
+    await lost;
+    await bounded(30_000, sleep(0));
+  });
+});
+
+test("a transaction whose connection was lost runs nothing on the connection that took its place", async () => {
+  await behindNetwork(async (one, network) => {
+    const begun = Promise.withResolvers<Transaction>();
+    const late = one.begin(async (tx) => {
+      await tx`select 1`;
+      begun.resolve(tx);
+      await new Promise(() => {});
+    });
+    const tx = await begun.promise;
+    network.sever();
+    await expect(late).rejects.toThrow("CONNECTION_CLOSED");
+    await waitUntil("others to be served", () => one`select 2`.then(Boolean, () => false));
+    await expect(tx`select 3`).rejects.toThrow("CONNECTION_CLOSED");
+    await bounded(30_000, one`select 4`);
+  });
+});
+
+test("a connection that is lost while it reads its types reconnects, and arrays are arrays", async () => {
+  await behindNetwork(async (young, network) => {
     network.spoil("pg_catalog.pg_type", { kind: "replaced", by: fatal });
     const early = bounded(5_000, young`select array['a'] as letters`).catch(() => {});
     await waitUntil("the types to be asked for", () => network.sent().includes("pg_catalog.pg_type"));
@@ -65,8 +106,5 @@ test("a connection that is lost while it reads its types reconnects, and arrays 
       return row?.letters;
     };
     expect(await waitUntil("the pool to serve again", letters)).toEqual(["a", "b"]);
-  } finally {
-    await young.end({ timeout: 1 });
-    await network.stop();
-  }
+  });
 });
