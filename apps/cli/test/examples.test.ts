@@ -21,6 +21,11 @@ const notRun: Readonly<Record<string, string>> = {
   "svc init": "asks on a terminal: init-terminal.test.ts",
   ...Object.fromEntries(
     printed
+      .filter((line) => /svc (?:login|context)/.test(line))
+      .map((line) => [line, "keeps a bearer for the person who types it: contexts.test.ts"]),
+  ),
+  ...Object.fromEntries(
+    printed
       .filter((line) => line.includes("svc mcp"))
       .map((line) => [line, "speaks MCP with the client that starts it: test/e2e/svc-mcp.test.ts"]),
   ),
