@@ -45,8 +45,6 @@ const fileServer = import.meta.resolve("@modelcontextprotocol/server-filesystem/
 
 /** Examples whose help documents another exit code than 0. */
 const codes: Readonly<Record<string, number>> = {
-  // The call that was observed is not declared.
-  "svc would-block --since 7d --fail-on-open": 1,
   // Nothing waits for a review.
   'svc manifest approve planner --reason "reviewed in change 4712"': 1,
   // A command that cannot be undone needs a confirmation on a terminal, and there is none here.

@@ -4,14 +4,8 @@
  */
 export function isKept(path: string): boolean {
   if (isLicence(path)) return true;
-  if (isUnusedPart(path)) return false;
   return !packageManagers.test(path) && !forReaders.test(path) && !(isOthers(path) && forTheirAuthors.test(path));
 }
-
-/** Of the API reference's renderer, what is not its bundle, and the file that its name resolves to. */
-const isUnusedPart = (path: string): boolean =>
-  /(^|\/)@scalar\/api-reference\/.*\.\w+$/.test(path) &&
-  !/\/(package\.json|dist\/index\.js|dist\/browser\/standalone\.js)$/.test(path);
 
 const isLicence = (path: string): boolean => /(^|\/)(licen[cs]e|notice|copying)[^/]*$/i.test(path) && !isCode(path);
 

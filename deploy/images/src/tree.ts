@@ -41,6 +41,7 @@ export interface TreeOptions {
  */
 export async function buildTree({ program, workspace, out }: TreeOptions): Promise<void> {
   requireBuilt(workspace);
+  await execute("pnpm", ["--filter", "@svc/control-plane", "run", "prepack"], { cwd: workspace });
   const work = mkdtempSync(join(tmpdir(), `svc-image-${program}-`));
   try {
     const [bill] = await Promise.all([

@@ -55,13 +55,22 @@ const script = { ...shared, "Content-Type": "text/javascript; charset=utf-8" };
 export const startScript = (): Response =>
   new Response(`Scalar.createApiReference("#reference", ${JSON.stringify(settings)});\n`, { headers: script });
 
+/** Beside this file in a package and an image; a checkout has the renderer itself. */
+export const apiReferenceCopy = "./api-reference.js";
+
+function bundle(): URL {
+  try {
+    return new URL("browser/standalone.js", import.meta.resolve("@scalar/api-reference"));
+  } catch {
+    return new URL(apiReferenceCopy, import.meta.url);
+  }
+}
+
 let compressed: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
 /** The renderer's bundle, compressed once: every browser since 1999 takes gzip. */
 export async function referenceScript(): Promise<Response> {
-  compressed ??= readFile(new URL("browser/standalone.js", import.meta.resolve("@scalar/api-reference"))).then(
-    async (text) => new Uint8Array(await promisify(gzip)(text)),
-  );
+  compressed ??= readFile(bundle()).then(async (text) => new Uint8Array(await promisify(gzip)(text)));
   const headers = { ...script, "Content-Encoding": "gzip", "Cache-Control": "public, max-age=86400" };
   return new Response(await compressed, { headers });
 }

@@ -99,6 +99,7 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
       return { params: {}, body: { ...candidate, ...filters } };
     },
   ],
+  "GET /v1/audit/verdicts": [async () => ({ params: {}, query: { agent: clerk, target: hops.read.target } })],
   "GET /v1/agents/resolve": [async () => ({ params: {}, query: { name: clerk } })],
   "GET /v1/agents/{agent_id}/reconciliation": [withParams(async (api) => ({ agent_id: await agentId(api) }))],
   "GET /v1/manifests/{scope}": [withParams(async () => ({ scope }))],
