@@ -12,6 +12,7 @@ const excused: Readonly<Record<string, string>> = {
   "apps/control-plane/src/discovery/mcp.ts": "is given the guarded fetch",
   "apps/control-plane/src/discovery/http.ts": "is given the guarded fetch",
   "apps/control-plane/src/discovery/a2a.ts": "is given the guarded fetch",
+  "apps/control-plane/src/http/code-samples.ts": "writes an example for people",
   "apps/cli/src/control-plane.ts": "passes on what the client's transport requests",
   "packages/client/src/client.ts": "sends what prepareRequest made",
 };

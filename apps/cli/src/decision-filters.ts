@@ -14,7 +14,7 @@ export interface DecisionFlags extends Omit<DecisionFilters, "sessionId" | "sinc
 /** Every filter of the audit API. */
 export const withDecisionFilters = (command: Command): Command =>
   command
-    .option("--session <id>", "of one session")
+    .option("--session <id>", "of one session, or the end of its id")
     .option("--agent <name>", "of one caller: an agent, or at hop 1 a person")
     .addOption(new Option("--outcome <outcome>", "allow or deny").choices([...outcomes]))
     .addOption(new Option("--deny-reason <reason>", "of one reason").choices([...denyReasons]))

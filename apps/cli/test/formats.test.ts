@@ -17,7 +17,7 @@ beforeAll(async () => {
   writeFileSync(file, JSON.stringify(clerkManifest));
   await stack.svc("manifest", "submit", file, "--override", "a test");
   const consent = async (user: string) =>
-    (await stack.json("consent", "--scope", "books", "--user", user))[0].session_id;
+    (await stack.json("consent", "--scope", "books", "--user", user, "--agent", "clerk"))[0].session_id;
   [sessionId, otherId] = [await consent("ada"), await consent("grace")];
 });
 afterAll(() => stack.stop());
@@ -73,6 +73,12 @@ describe("an id", () => {
   test("may be given by its end", async () => {
     const [session] = await stack.json("sessions", "show", lastGroup(sessionId));
     expect(session).toMatchObject({ session_id: sessionId });
+  });
+
+  test("may be given by its end in a filter too", async () => {
+    const filter = ["--session", lastGroup(sessionId)];
+    expect(await stack.json("decisions", ...filter)).toMatchObject([{ session_id: sessionId, target: "clerk" }]);
+    expect(await stack.json("events", ...filter)).toMatchObject([{ session_id: sessionId, kind: "consent_granted" }]);
   });
 
   test("that no row ends in is refused, and names the way to the whole", async () => {

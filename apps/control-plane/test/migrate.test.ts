@@ -193,7 +193,7 @@ describe("after a migration the service", () => {
     const closed = rows.flatMap(({ name, may_add: mayAdd }) => (mayAdd ? [] : [name]));
     expect(closed.sort()).toEqual([
       ...["retention", "retired_month", "schema_migration", "unmarked"],
-      ...["would_block_count", "would_block_group", "would_block_progress", "would_block_slice"],
+      ...["would_block_count", "would_block_group", "would_block_place", "would_block_progress", "would_block_slice"],
     ]);
   });
 
@@ -208,7 +208,7 @@ describe("after a migration the service", () => {
     const unguarded = rows.filter(({ triggers }) => !triggers.includes("append_only") || triggers.length < 2);
     expect(unguarded.map(({ name }) => name).sort()).toEqual([
       ...["retention", "schema_migration"],
-      ...["would_block_count", "would_block_group", "would_block_progress", "would_block_slice"],
+      ...["would_block_count", "would_block_group", "would_block_place", "would_block_progress", "would_block_slice"],
     ]);
     expect(rows.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["decision", "decision_default", "spend", "mint", "administrative_event", "revocation"]),

@@ -8,6 +8,7 @@ import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-
 import { type ExportFile, openExport } from "../export-file.ts";
 import { progress } from "../output.ts";
 import { decisionsWithin, horizonMs } from "../tail.ts";
+import { wholeSessionId } from "../whole-id.ts";
 
 const examples = `
 Examples:
@@ -63,7 +64,8 @@ const longestSliceMs = 86_400_000;
 
 async function exportDecisions(flags: ControlPlaneFlags & DecisionFlags & { output?: string }): Promise<void> {
   const plane = openControlPlane(flags);
-  const { since, until, ...filters } = toFilters(flags);
+  const session = flags.session && (await wholeSessionId(plane, flags.session));
+  const { since, until, ...filters } = toFilters({ ...flags, ...(session !== undefined && { session }) });
   // Reads the control plane's clock, and fails early for a wrong bearer.
   await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
   const sinceMs = since === undefined ? plane.nowMs() - longestSliceMs : Date.parse(since);

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { untilSignal } from "@svc/host/process-end";
 import { Command } from "commander";
-import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
 import { type ListFlags, withList } from "../formats.ts";
 import { verdictColor, verdictText } from "../output.ts";
 import { printList, printStream, type View } from "../print-list.ts";
 import { followDecisions } from "../tail.ts";
+import { wholeSessionId } from "../whole-id.ts";
 
 const examples = `
 Examples:
@@ -27,17 +28,17 @@ export const command = (): Command =>
     .addHelpText("after", examples)
     .action(decisions);
 
-async function decisions({ follow, ...flags }: Flags): Promise<void> {
-  if (follow || flags.watch) return followAll(flags);
-  const plane = openControlPlane(flags);
+async function decisions({ follow, session, ...given }: Flags): Promise<void> {
+  const plane = openControlPlane(given);
+  const flags = { ...given, ...(session !== undefined && { session: await wholeSessionId(plane, session) }) };
+  if (follow || flags.watch) return followAll(plane, flags);
   const query = toFilters(flags);
   const pageSize = Math.min(flags.limit, 200);
   const read = () => plane.rows("audit", (svc, page) => svc.audit.decisions({ ...query, ...page }), pageSize);
   await printList(view, flags, read);
 }
 
-async function followAll(flags: Omit<Flags, "follow">): Promise<void> {
-  const plane = openControlPlane(flags);
+async function followAll(plane: ControlPlane, flags: Omit<Flags, "follow">): Promise<void> {
   // Reads the control plane's clock, and fails early for a wrong bearer.
   await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
   const { since, until: _until, ...filters } = toFilters(flags);
