@@ -78,7 +78,8 @@ describe("an id", () => {
   test("may be given by its end in a filter too", async () => {
     const filter = ["--session", lastGroup(sessionId)];
     expect(await stack.json("decisions", ...filter)).toMatchObject([{ session_id: sessionId, target: "clerk" }]);
-    expect(await stack.json("events", ...filter)).toMatchObject([{ session_id: sessionId, kind: "consent_granted" }]);
+    const events = await stack.json("events", ...filter);
+    expect(new Set(events.map(({ session_id: session }) => session))).toEqual(new Set([sessionId]));
   });
 
   test("that no row ends in is refused, and names the way to the whole", async () => {
