@@ -43,13 +43,15 @@ describe("a process gets a clean environment", () => {
   test("none of our settings, and what the file says beside the usual", async () => {
     process.env.SVC_ADMIN_TOKEN = "our-admin-token";
     process.env.NPM_TOKEN = "a-token";
+    process.env.SSL_CERT_FILE ??= "/etc/ssl/certs/ca-certificates.crt";
     const bridge = openBridge({ env: { ROOT: "/data" }, cwd: "/", command: scripted("stateful", "$HOME; ls") });
     const { message } = await (await bridge.initialize("alice")).call("environment").answered;
     delete process.env.SVC_ADMIN_TOKEN;
     delete process.env.NPM_TOKEN;
     const { env, cwd, args } = message.result;
-    expect(env).toMatchObject({ ROOT: "/data", PATH: process.env.PATH });
-    expect(Object.keys(env).filter((name) => /SVC|TOKEN|NODE|VITEST/.test(name))).toEqual([]);
+    const { PATH, SSL_CERT_FILE } = process.env;
+    expect(env).toMatchObject({ ROOT: "/data", PATH, SSL_CERT_FILE });
+    expect(Object.keys(env).filter((name) => /SVC|TOKEN|NODE_(?!EXTRA_CA_CERTS$)|VITEST/.test(name))).toEqual([]);
     expect(cwd).toBe("/");
     // No shell reads an argument.
     expect(args).toEqual(["$HOME; ls"]);

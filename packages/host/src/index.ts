@@ -11,6 +11,7 @@ export {
   sharedSettings,
   telemetryKeyRule,
 } from "./app-settings.ts";
+export { bareEnvironment } from "./bare-environment.ts";
 export { pepEnvironment, withoutSettings } from "./child-environment.ts";
 export { createHttpServer, type HttpHandlers, pathOf, type SocketListener } from "./http/http-server.ts";
 export { type Listening, listen } from "./listen.ts";

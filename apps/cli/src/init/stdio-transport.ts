@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
-import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import { bareEnvironment } from "@svc/host";
 import { exitCodeOf } from "../run/program.ts";
 
 /** From SIGTERM to SIGKILL. */
@@ -67,7 +67,7 @@ function next(lines: ReadBuffer): JSONRPCMessage | null | undefined {
 }
 
 function startGroup(file: string, args: readonly string[]) {
-  const child = spawn(file, args, { env: getDefaultEnvironment(), stdio: "pipe", detached: true });
+  const child = spawn(file, args, { env: bareEnvironment(process.env, {}), stdio: "pipe", detached: true });
   const kill = (signal: NodeJS.Signals): boolean => {
     try {
       return child.pid !== undefined && process.kill(-child.pid, signal);

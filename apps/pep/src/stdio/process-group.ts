@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { childEnvironment } from "./child-environment.ts";
+import { bareEnvironment } from "@svc/host";
 import type { StdioServer } from "./settings.ts";
 
 export interface ProcessEvents {
@@ -48,7 +48,7 @@ export function startProcessGroup({ command, env, cwd }: StdioServer, events: Pr
   endWithThisProcess();
   const [file, ...args] = command;
   const child = spawn(file, args, {
-    env: childEnvironment(process.env, env),
+    env: bareEnvironment(process.env, env),
     stdio: "pipe",
     detached: true,
     ...(cwd !== undefined && { cwd }),

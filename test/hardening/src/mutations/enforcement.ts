@@ -108,13 +108,6 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     ),
   ],
   [
-    "processes-see-our-environment",
-    "stdio/child-environment.ts",
-    "isPassed(name) && value ?",
-    "value ?",
-    stdio("a process gets a clean environment > none of our settings, and what the file says beside the usual"),
-  ],
-  [
     "processes-shared-between-sessions",
     "stdio/processes.ts",
     "[...running].filter((each) => each.session === session),",
@@ -303,6 +296,13 @@ export const ofHost = mutationsOf("packages/host/src", [
     'if (httpVersion !== "1.1" && httpVersion !== "1.0") return unknownVersion;',
     "",
     testsOf("test/conformance/pep/wire.test.ts")("$name"),
+  ],
+  [
+    "processes-see-our-environment",
+    "bare-environment.ts",
+    "isPassed(name) && value ?",
+    "value ?",
+    stdio("a process gets a clean environment > none of our settings, and what the file says beside the usual"),
   ],
 ]);
 
