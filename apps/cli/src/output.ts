@@ -50,25 +50,8 @@ export async function printBody<Name extends BodyName>(
 export const printData = async (value: unknown, format: DataFormat): Promise<void> =>
   (await printerOf(format)).one(value);
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colors.
-const escapes = /\u001b\[[0-9;]*m/g;
-const widthOf = (text: string): number => [...text.replace(escapes, "")].length;
-
 /** Foreign text for a terminal: control and format characters could move the cursor, hide text or turn it round. */
 export const shown = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
-
-/** Rows in columns as wide as their widest cell, under a head. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))),
-  );
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
-      .join("  ")
-      .trimEnd();
-  return [colors.bold(line(head)), ...rows.map(line)].join("\n");
-}
 
 /** Cells in columns under a head, no wider than the terminal. */
 export async function printTable(
@@ -76,8 +59,8 @@ export async function printTable(
   rows: readonly (readonly Cell[])[],
   { hasHead = true, maxWidth = process.stdout.columns }: { hasHead?: boolean; maxWidth?: number | undefined } = {},
 ): Promise<void> {
-  const layout = await import("./table.ts");
-  const lines = layout.table([head.map((text) => ({ text, paint: colors.bold })), ...rows], maxWidth);
+  const { table } = await import("./table.ts");
+  const lines = table([head.map((text) => ({ text, paint: colors.bold })), ...rows], maxWidth);
   for (const line of hasHead ? lines : lines.slice(1)) print(line);
 }
 

@@ -41,7 +41,7 @@ function padded({ text, paint = (plain) => plain }: Cell, width: number): string
   return paint(fits) + " ".repeat(Math.max(0, width - stringWidth(fits)));
 }
 
-/** At most so many columns of the terminal; `…` stands for the rest. */
+/** Cut to so many columns of the terminal; a cut text ends in `…`. */
 export function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = "";

@@ -1,7 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { clerkManifest, startCliStack } from "./stack.ts";
+import { startClerkStack } from "./stack.ts";
 import { svc } from "./svc.ts";
 
 test.each(["bash", "zsh", "fish"])("completion for %s is a script", async (shell) => {
@@ -18,11 +16,8 @@ test("shells complete commands, subcommands and options", async () => {
 });
 
 test("shells complete names of agents, scopes and contexts, and the newest ids", async () => {
-  const stack = await startCliStack();
+  const stack = await startClerkStack();
   onTestFinished(() => stack.stop());
-  const file = join(stack.folder, "clerk.json");
-  writeFileSync(file, JSON.stringify(clerkManifest));
-  await stack.svc("manifest", "submit", file, "--override", "a test");
   const [{ session_id: session }] = await stack.json(
     "consent",
     "--scope",

@@ -1,10 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { type CliStack, startClerkStack } from "./stack.ts";
 import { main, start, svc } from "./svc.ts";
 
 let stack: CliStack;
@@ -12,10 +10,7 @@ let sessionId: string;
 let otherId: string;
 
 beforeAll(async () => {
-  stack = await startCliStack();
-  const file = join(stack.folder, "clerk.json");
-  writeFileSync(file, JSON.stringify(clerkManifest));
-  await stack.svc("manifest", "submit", file, "--override", "a test");
+  stack = await startClerkStack();
   const consent = async (user: string) =>
     (await stack.json("consent", "--scope", "books", "--user", user, "--agent", "clerk"))[0].session_id;
   [sessionId, otherId] = [await consent("ada"), await consent("grace")];

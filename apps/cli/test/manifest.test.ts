@@ -30,7 +30,7 @@ async function storedText(agent: string, scope: string): Promise<string> {
   return /"doc":(.*)\}$/s.exec(await read.text())?.[1] ?? "";
 }
 
-/** A server that lists these refs, until it is told to fail. */
+/** A server that lists these refs, or fails while `isDown` is set. */
 async function startSource(refs: readonly string[]) {
   const source = { refs, isDown: false };
   const server = createServer((_request, response) => {

@@ -1,16 +1,11 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { type CliStack, clerkManifest, startClerkStack } from "./stack.ts";
 
 /** Commands that look, and change nothing. */
 let stack: CliStack;
 
 beforeAll(async () => {
-  stack = await startCliStack();
-  const file = join(stack.folder, "clerk.json");
-  writeFileSync(file, JSON.stringify(clerkManifest));
-  await stack.svc("manifest", "submit", file, "--override", "a test");
+  stack = await startClerkStack();
   await stack.svc("consent", "--scope", "books", "--user", "ada", "--agent", "clerk");
 });
 afterAll(() => stack.stop());

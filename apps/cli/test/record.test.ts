@@ -4,16 +4,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { type CliStack, clerkManifest, startClerkStack } from "./stack.ts";
 import { start, svc } from "./svc.ts";
 
 let stack: CliStack;
 
 beforeAll(async () => {
-  stack = await startCliStack();
-  const file = join(stack.folder, "clerk.json");
-  writeFileSync(file, JSON.stringify(clerkManifest));
-  await stack.svc("manifest", "submit", file, "--override", "a test");
+  stack = await startClerkStack();
 });
 afterAll(() => stack.stop());
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { type CliStack, startClerkStack } from "./stack.ts";
 import { main, start, svc } from "./svc.ts";
 
 let stack: CliStack;
@@ -12,12 +12,9 @@ let stack: CliStack;
 let temporary: string;
 
 beforeAll(async () => {
-  stack = await startCliStack();
+  stack = await startClerkStack();
   temporary = join(stack.folder, "tmp");
   mkdirSync(temporary);
-  const file = join(stack.folder, "clerk.json");
-  writeFileSync(file, JSON.stringify(clerkManifest));
-  await stack.svc("manifest", "submit", file, "--override", "a test");
 });
 afterAll(() => stack.stop());
 // However a run ended.

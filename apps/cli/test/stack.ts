@@ -74,6 +74,15 @@ export async function startCliStack(): Promise<CliStack> {
   };
 }
 
+/** With the agent `clerk` in force in the scope `books`. */
+export async function startClerkStack(): Promise<CliStack> {
+  const stack = await startCliStack();
+  const file = join(stack.folder, "clerk.json");
+  writeFileSync(file, JSON.stringify(clerkManifest));
+  await stack.svc("manifest", "submit", file, "--override", "a test");
+  return stack;
+}
+
 const upstreamOf = (port: number) => ({
   name: "ledger",
   url: `http://127.0.0.1:${port}`,

@@ -1,23 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { examplesOf, helpOf, leaves } from "./printed-examples.ts";
-import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { type CliStack, startClerkStack } from "./stack.ts";
 import { main } from "./svc.ts";
 
 let stack: CliStack;
 
 beforeAll(async () => {
-  stack = await startCliStack();
-  const file = join(stack.folder, "clerk.json");
-  writeFileSync(file, JSON.stringify(clerkManifest));
-  await stack.svc("manifest", "submit", file, "--override", "a test");
+  stack = await startClerkStack();
   for (const user of ["ada", `日本語の${"長".repeat(60)}`]) {
     await stack.svc("consent", "--scope", "books", "--user", user, "--agent", "clerk");
   }

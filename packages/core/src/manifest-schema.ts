@@ -11,7 +11,7 @@ export function manifestSchema(): object {
   return z.toJSONSchema(z.strictObject(manifestCreate.shape), {
     ...options,
     override({ jsonSchema, path }) {
-      // A check of the whole stands before them, which no schema states.
+      // The pipe checks the whole first, which no schema can state.
       if (path.at(-1) === "scopes") Object.assign(jsonSchema, scopes);
     },
   });

@@ -14,8 +14,8 @@ export interface DiscoveryPlan {
 const documentUrl = (base: string): string => new URL("/.well-known/svc-tools.json", base).href;
 
 /**
- * MCP servers over HTTP are read. An API may list its tools in a document; until it does, a person attests them. Nobody
- * can read a server over stdio, and once any source answers a tool that none could list is rejected
+ * MCP servers over HTTP are read. An API may list its tools in a document; until it does, a person attests them. The control
+ * plane cannot read a server over stdio, and once any source answers a tool that none could list is rejected
  * (docs/reference/manifest.md#reconciliation).
  */
 export function planDiscovery(offers: readonly Offer[]): DiscoveryPlan {

@@ -1,10 +1,11 @@
 import type { DiffEntry } from "@svc/core";
-import { colors, shown, table } from "../output.ts";
+import { colors, shown } from "../output.ts";
+import { table } from "../table.ts";
 
 /** Nearest by edit distance, if it is near enough to be meant. */
 export type Nearest = (ref: string) => string | undefined;
 
-const head = ["ref", "difference", "declared", "found"];
+const head = ["ref", "difference", "declared", "found"].map((text) => ({ text, paint: colors.bold }));
 
 /** A row for each difference, under it the remedy, and the ref that was probably meant. */
 export function differencesText(diff: readonly DiffEntry[], nearest: Nearest): string {
@@ -14,7 +15,7 @@ export function differencesText(diff: readonly DiffEntry[], nearest: Nearest): s
     cell(declared),
     kind === "exceeds" ? "not advertised" : kind === "undiscovered" ? unknown(discovered) : cell(discovered),
   ]);
-  const [titles = "", ...lines] = table(head, rows).split("\n");
+  const [titles = "", ...lines] = table([head, ...rows.map((cells) => cells.map((text) => ({ text })))]);
   const under = ({ ref, kind, remedy }: DiffEntry): readonly string[] => {
     const meant = kind === "exceeds" ? nearest(ref) : undefined;
     return [remedy, ...(meant === undefined ? [] : [`Did you mean ${meant}?`])].map((line) => `    ${shown(line)}`);

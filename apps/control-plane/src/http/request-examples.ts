@@ -19,6 +19,14 @@ const manifest = { scopes: { expenses: { hop_budget: 3, tools } } };
 const override = { reason: "reviewed in change 4711" };
 const call = { target: "http:ledger/post", target_kind: "tool", data_class: "finance.entries" };
 
+const clientCall = `await svc.call(session.context(), {
+  target: "http:ledger/post",
+  targetKind: "tool",
+  dataClass: "finance.entries",
+  params: { amount: 12 },
+  request: { url: "https://ledger.internal/entries", method: "POST" },
+});`;
+
 /** By route, in the order of a first use. A test sends each, one after the other. */
 export const requestExamples: Readonly<Record<string, RequestExample>> = {
   "POST /v1/agents": {
@@ -82,25 +90,13 @@ export const requestExamples: Readonly<Record<string, RequestExample>> = {
       action_id: "$ACTION_ID",
     },
     client: `// authorize, exchange and the call in one: the tool gets a token of its own
-await svc.call(session.context(), {
-  target: "http:ledger/post",
-  targetKind: "tool",
-  dataClass: "finance.entries",
-  params: { amount: 12 },
-  request: { url: "https://ledger.internal/entries", method: "POST" },
-});`,
+${clientCall}`,
   },
   "POST /v1/token/transaction": {
     bearer: "TOOL_TOKEN",
     body: { action_id: "$ACTION_ID", params: { amount: 12 } },
     client: `// call() mints the transaction token of a privileged call
-await svc.call(session.context(), {
-  target: "http:ledger/post",
-  targetKind: "tool",
-  dataClass: "finance.entries",
-  params: { amount: 12 },
-  request: { url: "https://ledger.internal/entries", method: "POST" },
-});`,
+${clientCall}`,
   },
   "POST /v1/hops": {
     lines: [{ session_id: "$SESSION_ID", token: "$NEXT_TOKEN", ...call, body_settled: true }],

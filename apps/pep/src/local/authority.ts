@@ -46,7 +46,7 @@ export async function createAuthority(now: number): Promise<Authority> {
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  // One key for all hosts: whoever reads it from memory reads every other one too.
+  // One key for all hosts: a program that reads it from memory can read every other one too.
   const leaf = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const key = pemOf("PRIVATE KEY", await crypto.subtle.exportKey("pkcs8", leaf.privateKey));
   const extensions = [
