@@ -13,6 +13,7 @@ export const errorCodes = [
   "session_not_found",
   "enrollment_not_found",
   "key_not_found",
+  "handle_not_found",
   "route_not_found",
   "method_not_allowed",
   "payload_too_large",

@@ -113,6 +113,7 @@ export {
 export * from "./wire/admin.ts";
 export * from "./wire/audit.ts";
 export * from "./wire/enforcement-point.ts";
+export * from "./wire/handle.ts";
 export * from "./wire/hop.ts";
 export * from "./wire/identity.ts";
 export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";

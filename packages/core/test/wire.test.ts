@@ -3,6 +3,15 @@ import type { z } from "zod";
 import * as wire from "../src/index.ts";
 
 const jwt = "header.payload.signature";
+const handle = `svc_at_${"A".repeat(43)}`;
+const granted = {
+  session_id: "s",
+  scope: "expenses",
+  agent: "planner",
+  data_class: "finance crm",
+  root_grant: jwt,
+  expires_at: "2026-07-28T12:00:00.000Z",
+};
 
 /** One schema, a body it takes, and what changing or leaving out members makes of it. */
 interface Row {
@@ -52,6 +61,23 @@ const requests: readonly Row[] = [
       ["enforced", null],
       ["actor_token", ""],
       ["actor_token", "a".repeat(16_385)],
+    ],
+  },
+  {
+    name: "redemption of a handle",
+    schema: wire.redeemRequest,
+    body: { handle, resource: "https://pep.example/ledger" },
+    required: ["handle", "resource"],
+    closed: true,
+    takes: [["resource", "http://127.0.0.1:16001/ledger"]],
+    refuses: [
+      ["handle", jwt],
+      ["handle", `${handle}A`],
+      ["handle", handle.slice(0, -1)],
+      ["handle", ` ${handle}`],
+      ["handle", handle.replace("svc_at_", "svc_rt_")],
+      ["resource", "/ledger"],
+      ["resource", `https://pep.example/${"a".repeat(2048)}`],
     ],
   },
   {
@@ -239,6 +265,33 @@ const responses: readonly Row[] = [
       ["data", [{}]],
       ["page", { limit: 50 }],
       ["page", { next_cursor: 1, limit: 50 }],
+    ],
+  },
+  {
+    name: "redeemed handle",
+    schema: wire.redeemResponse,
+    body: { ...granted, client_id: "https://client.example/metadata", handle_expires_at: "2026-07-28T12:00:00.000Z" },
+    required: [...Object.keys(granted), "client_id", "handle_expires_at"],
+    closed: false,
+    takes: [],
+    refuses: [
+      ["agent", "Planner"],
+      ["data_class", ""],
+      ["root_grant", ""],
+      ["expires_at", "tomorrow"],
+      ["handle_expires_at", 1],
+    ],
+  },
+  {
+    name: "sessions beside",
+    schema: wire.sessionsBeside,
+    body: { data: [granted] },
+    required: ["data"],
+    closed: false,
+    takes: [["data", []]],
+    refuses: [
+      ["data", null],
+      ["data", [{ ...granted, root_grant: undefined }]],
     ],
   },
   {

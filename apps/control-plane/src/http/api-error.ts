@@ -17,6 +17,7 @@ export const statusOf = {
   session_not_found: 404,
   enrollment_not_found: 404,
   key_not_found: 404,
+  handle_not_found: 404,
   route_not_found: 404,
   method_not_allowed: 405,
   agent_exists: 409,

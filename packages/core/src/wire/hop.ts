@@ -27,6 +27,8 @@ export const authorizeResponse = z.object({
   deny_reason: z.enum(denyReasons).nullable(),
   recoverable: z.boolean(),
   consentable_scopes: z.array(z.string()).optional(),
+  /** Of a recoverable deny: the page on which the person can consent to one of them. It ends after 10 minutes. */
+  consent_url: z.string().optional(),
   enforced: z.boolean(),
   hop: z.int().min(1),
   acting_agent: z.string(),
