@@ -153,6 +153,15 @@ describe.each(Object.entries(frameworks))("%s", (_name, start) => {
   });
 });
 
+test("a fetch handler gets what its runtime passes after the request", async () => {
+  const handler = fetchAdmission(
+    { verifier: newVerifier(), dataClass },
+    (_request, { caller }, route: { readonly id: string }) => Response.json({ caller, id: route.id }),
+  );
+  const request = new Request("http://ledger/entries/7", { headers: await callHeaders() });
+  expect(await (await handler(request, { id: "7" })).json()).toEqual({ caller: expect.any(String), id: "7" });
+});
+
 test("a call that cannot be verified is a 503 without a cause", async () => {
   const store = { admitOnce: () => Promise.reject(new Error("redis://secret is down")) };
   const verifier = createVerifier({ issuer, audience: target, jwks, identityView: "off", replayStore: store });

@@ -2,15 +2,15 @@ import type { Admission } from "../admission.ts";
 import { type AdmissionOptions, admitRequest, boundedBody, isRefused } from "./admit-request.ts";
 import type { HttpResponse } from "./refusal.ts";
 
-/** A `fetch` handler for admitted requests only. */
+/** A `fetch` handler for admitted requests only. What a runtime passes after the request follows the admission. */
 export const fetchAdmission =
-  (
+  <Rest extends readonly unknown[]>(
     options: AdmissionOptions<Request>,
-    handler: (request: Request, admission: Admission) => Response | Promise<Response>,
+    handler: (request: Request, admission: Admission, ...rest: Rest) => Response | Promise<Response>,
   ) =>
-  async (request: Request): Promise<Response> => {
+  async (request: Request, ...rest: Rest): Promise<Response> => {
     const admitted = await admitFetch(options, request);
-    return isRefused(admitted) ? toResponse(admitted) : handler(request, admitted);
+    return isRefused(admitted) ? toResponse(admitted) : handler(request, admitted, ...rest);
   };
 
 /** The used part of Hono's context. */
