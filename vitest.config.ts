@@ -53,6 +53,7 @@ const long = [
   "test/images/images.test.ts",
   "test/observability/dashboards.test.ts",
   "test/packages/{command,guide,runtimes,tarballs}.test.ts",
+  "test/recipes/on-demand.test.ts",
   "test/scale/*.test.ts",
 ];
 const inBoth = [
