@@ -191,6 +191,7 @@ const otherMessages = {
   state_unavailable: "call blocked: the state folder cannot be read or written",
   stopping: "call blocked: stopping",
   refused: "call blocked: refused by the control plane",
+  redemption_refused: "call blocked: the control plane refuses this enforcement point's token",
 } as const satisfies Partial<Record<BlockReason, string>>;
 
 const isOther = (reason: BlockReason): reason is keyof typeof otherMessages => Object.hasOwn(otherMessages, reason);

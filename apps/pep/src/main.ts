@@ -13,6 +13,7 @@ import { settingsFindings, weaknesses } from "./start/weaknesses.ts";
 import { ConfigurationRefused } from "./upstreams/configured-upstreams.ts";
 import { upstreamsSchema } from "./upstreams/upstreams-file.ts";
 
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -72,7 +73,7 @@ try {
       process.exitCode = checkSettings();
       break;
     case "--lint":
-      process.exitCode = runLint(rest[0], (line) => process.stdout.write(`${line}\n`), log);
+      process.exitCode = runLint(rest[0], print, log, URL.parse(process.env.SVC_PEP_PUBLIC_URL ?? "") ?? undefined);
       break;
     case "--print-config":
       process.stdout.write(printedConfig(configure(), process.env));
@@ -81,7 +82,7 @@ try {
       process.stdout.write(`${JSON.stringify(upstreamsSchema(), null, 2)}\n`);
       break;
     case "--suggest":
-      process.exitCode = await runSuggest(rest[0], process.stdin, (line) => process.stdout.write(`${line}\n`), log);
+      process.exitCode = await runSuggest(rest[0], process.stdin, print, log);
       break;
     case "--help":
     case "-h":

@@ -5,6 +5,8 @@ import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { fetchSessionTargets, watchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
+import { createHandles } from "./decide/handles.ts";
+import { createIssuerReader } from "./decide/issuer.ts";
 import { edgeRecorder } from "./decide/record-edge.ts";
 import { createSessionTargets } from "./decide/session-targets.ts";
 import { createToolDefinitions } from "./decide/tool-definitions.ts";
@@ -77,6 +79,10 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     order: createSessionOrder(limits),
     watchAllowedTools: (credential, onChange) => watchAllowedTools(hop, credential, limits.redecideMs, onChange),
     sessionTargets: createSessionTargets((credential) => fetchSessionTargets(hop, credential), hop.steps.monotonicMs),
+    handles:
+      config.enforcementToken === undefined
+        ? undefined
+        : createHandles({ hop, enforcementToken: config.enforcementToken, now: Date.now }),
     definitions,
     onSessionEnd: stdio.endSession,
     monotonicMs: hop.steps.monotonicMs,
@@ -91,7 +97,12 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     ),
     config.adminListen,
   );
-  const proxy = await listen(createProxyServer(ports, endpoints), config.listen);
+  const resources = {
+    publicUrl: config.publicUrl,
+    upstreams: () => upstreams.live.current,
+    issuer: createIssuerReader(hop.steps, limits.stepMs),
+  };
+  const proxy = await listen(createProxyServer(ports, endpoints, resources), config.listen);
   ownPorts = [admin.port, proxy.port];
   upstreams.watch();
   announce(upstreams.live.current);
@@ -163,7 +174,7 @@ const recorderOf = ({ tracePath }: Config, log: (line: string) => void): TraceRe
       });
 
 const upstreamsOf = (
-  { configFile: file, mode: defaultMode, egress }: Config,
+  { configFile: file, mode: defaultMode, egress, publicUrl }: Config,
   stdio: StdioUpstreams,
   events: Events,
   announce: (upstreams: Upstreams) => void,
@@ -173,6 +184,7 @@ const upstreamsOf = (
   return configuredUpstreams({
     file,
     defaultMode,
+    publicUrl,
     connect: (upstream) => (upstream.stdio ? stdio.connect(upstream.stdio) : connectByUrl(upstream)),
     onConfigApplied(applied) {
       announce(applied);

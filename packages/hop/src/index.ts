@@ -17,12 +17,14 @@ export { filePoolStore, type PoolStore } from "./pool/file-pool-store.ts";
 export { type Lease, type LeaseResult, type PoolFault, poolFaults } from "./pool/lease.ts";
 export { createRenewalPool, type RenewalPool, type RenewalPoolOptions } from "./pool/renewal-pool.ts";
 export { type RenewalSource, renewalSource } from "./pool/renewal-source.ts";
+export { unpooled } from "./pool/unpooled.ts";
 export { type Allowed, type Decision, decide } from "./steps/decide.ts";
 export { exchange } from "./steps/exchange.ts";
 export { mint } from "./steps/mint.ts";
 export { type RenewResult, renew } from "./steps/renew.ts";
 export {
   type ErrorResponse,
+  errorResponse,
   isProofRefused,
   isRefusal,
   namesMember,

@@ -88,6 +88,8 @@ export const pepSettingNames = [
   "SVC_PEP_TLS_CA_FILE",
   "SVC_PEP_OTHER_HOSTS",
   "SVC_PEP_QUIT",
+  "SVC_PEP_PUBLIC_URL",
+  "SVC_PEP_ENFORCEMENT_TOKEN",
 ] as const;
 export type PepSettingName = (typeof pepSettingNames)[number];
 

@@ -19,7 +19,7 @@ import {
 import type { ObserveChoice, PepMode } from "../modes.ts";
 import { type Block, type BlockReason, blockedFor } from "../protocols/blocks.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
-import type { InboundCredentials } from "./inbound-credentials.ts";
+import { type InboundCredentials, uncredentialed } from "./inbound-credentials.ts";
 import type { RecordEdge } from "./record-edge.ts";
 import type { BodyRefusal } from "./settle-body.ts";
 
@@ -79,7 +79,7 @@ export async function admit(
   });
   const { credential } = inbound;
   const { call, unresolved } = identified;
-  if (!credential) return refuse(blockedFor(inbound.fault ?? "no_bearer"));
+  if (!credential) return refuse(uncredentialed(inbound));
   if (!call) return refuse(unresolved ?? { cause: "unresolvable_call" });
   const enforced = mode === "enforce";
   const hop: Hop = { credential, call, enforced, bodySettled, signal, trace: record.trace, onStage: record.stage };

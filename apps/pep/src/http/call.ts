@@ -3,7 +3,8 @@ import type { DenyReason } from "@svc/core";
 import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
 import type { Watch } from "../decide/decide-again.ts";
-import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
+import type { Handles } from "../decide/handles.ts";
+import { type InboundCredentials, presentsBearer, readInboundCredentials } from "../decide/inbound-credentials.ts";
 import type { SessionTargetStore } from "../decide/session-targets.ts";
 import type { ToolDefinitions } from "../decide/tool-definitions.ts";
 import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
@@ -18,7 +19,8 @@ import { type RequestBody, requestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
 import type { PepMode } from "../modes.ts";
 import { httpBlockAnswer } from "../protocols/answers.ts";
-import type { IdentifiedCall } from "../protocols/protocol.ts";
+import { blockedFor } from "../protocols/blocks.ts";
+import type { AnswerContext, IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolution, Resolved } from "../resolve/resolve.ts";
 import type { Generation, LiveUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
@@ -61,6 +63,8 @@ export interface PepPorts extends AdmitPorts {
   /** Calls back when what the caller may call changes. @returns ends it */
   readonly watchAllowedTools: (credential: HopCredential, onChange: () => void) => () => void;
   readonly sessionTargets: SessionTargetStore;
+  /** Undefined: no upstream can be a protected resource. */
+  readonly handles: Handles | undefined;
   readonly definitions: ToolDefinitions;
   /** A decision found the session over. */
   readonly onSessionEnd: (sessionId: string) => void;
@@ -139,17 +143,24 @@ type BlockedCall = { upstream?: Upstream; identified?: IdentifiedCall; error?: u
 const carriesSession = ({ rawHeaders }: IncomingMessage): boolean =>
   valuesInAnySpelling(rawHeaders, "mcp-session-id").length > 0;
 
+/** Of a session that ended: on a 401 alone an OAuth client refreshes its access token, or logs in again. */
+const forOAuthClient = (refusal: Refusal): Refusal =>
+  endsSession(refusal) ? { ...refusal, ...blockedFor("session_ended") } : refusal;
+
 /** Answers a call that is not forwarded, and records it. */
-export function blockCall<C extends Call>(
-  kind: CallKind<C>,
-  call: C,
-  refusal: Refusal,
-  blocked: BlockedCall = {},
-): void {
+export function blockCall<C extends Call>(kind: CallKind<C>, call: C, given: Refusal, blocked: BlockedCall = {}): void {
   const { upstream, identified = {}, error } = blocked;
-  const { credential } = call.inbound;
-  const allowed = credential && call.ports.sessionTargets.knownOf(credential)?.allowed;
-  const own = upstream ? upstream.protocol.blockAnswer(refusal, identified, allowed) : httpBlockAnswer(refusal);
+  const { credential, handle } = call.inbound;
+  const refusal = handle === undefined ? given : forOAuthClient(given);
+  if (handle !== undefined && credential && refusal.cause === "unauthorized") call.ports.handles?.forget(credential);
+  const context: AnswerContext = {
+    allowed: credential && call.ports.sessionTargets.knownOf(credential)?.allowed,
+    resource: upstream?.resource,
+    hasBearer: presentsBearer(call.request.rawHeaders),
+  };
+  const own = upstream
+    ? upstream.protocol.blockAnswer(refusal, identified, context)
+    : httpBlockAnswer(refusal, identified, context);
   const answer = own.status === 404 && carriesSession(call.request) ? { ...own, status: 400 } : own;
   kind.answer(call, answer);
   const mode = upstream?.mode ?? call.ports.defaultMode;

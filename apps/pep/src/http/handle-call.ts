@@ -2,7 +2,7 @@ import type { BlockCause } from "@svc/core";
 import { type Admission, admit, type Passing } from "../decide/admit.ts";
 import { changedToolBlock } from "../decide/changed-tools.ts";
 import { unwatched, type Watch, watchSession } from "../decide/decide-again.ts";
-import { isOfForeignPage } from "../decide/inbound-credentials.ts";
+import { isOfForeignPage, uncredentialed } from "../decide/inbound-credentials.ts";
 import { settleBody } from "../decide/settle-body.ts";
 import { pathTemplate } from "../decide/unlisted-calls.ts";
 import { authorityIn, normalAuthority } from "../message/authority.ts";
@@ -24,10 +24,11 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     if (resolved.kind === "unresolvable") {
       noteUnlistedHost(call, resolved.why);
       // A caller without a credential does not learn what exists.
-      return blockCall(kind, call, inbound.credential ? resolved.why : blockedFor(inbound.fault ?? "no_bearer"));
+      return blockCall(kind, call, inbound.credential ? resolved.why : uncredentialed(inbound));
     }
-    turn = ports.order.enter(request, resolved, inbound.credential);
-    await authorizeAndForward(kind, call, resolved, turn);
+    const known = inbound.handle === undefined ? call : await withRedeemedHandle(call, resolved);
+    turn = ports.order.enter(request, resolved, known.inbound.credential);
+    await authorizeAndForward(kind, known, resolved, turn);
   } catch (error) {
     blockCall(kind, call, { cause: "other" }, { error });
   } finally {
@@ -42,6 +43,18 @@ function noteUnlistedHost({ ports, request }: Call, { reason }: UnresolvedCall):
   const [host] = valuesOf(request.rawHeaders, "host");
   const authority = normalAuthority(authorityIn(request.url ?? "") ?? host ?? "");
   if (authority !== undefined) ports.unlistedHosts.note(authority, "refused");
+}
+
+/** The call under the credential that its access token is good for. At other upstreams such a token is none of ours. */
+async function withRedeemedHandle<C extends Call>(call: C, { upstream }: Resolved): Promise<C> {
+  const { ports, request, inbound } = call;
+  const { handle } = inbound;
+  if (handle === undefined || !upstream.resource || !ports.handles) return call;
+  const redemption = await ports.handles.redeem(handle, upstream.resource.uri);
+  if (redemption.kind === "refused") return { ...call, inbound: { handle, unredeemed: redemption.refusal } };
+  const { credential } = redemption;
+  const isOther = valuesOf(request.rawHeaders, "x-svc-session").some((named) => named !== credential.sessionId);
+  return { ...call, inbound: isOther ? { fault: "other_session" } : { handle, credential } };
 }
 
 /** Bearer, target, decision, token, upstream (docs/reference/enforcement-point.md#steps-of-a-call). */

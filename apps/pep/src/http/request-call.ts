@@ -126,7 +126,7 @@ type UninterruptedEnd = Exclude<RelayEnd, { kind: "stopped" }>;
 
 /** A block that is answered in band is an event too: the client that waits for this id learns why its stream ends. */
 function lastEventOf({ resolved, identified }: AdmittedCall, refusal: Refusal): string | undefined {
-  const { status, body } = resolved.upstream.protocol.blockAnswer(refusal, identified);
+  const { status, body } = resolved.upstream.protocol.blockAnswer(refusal, identified, {});
   return status === 200 ? `data: ${body}\n\n` : undefined;
 }
 

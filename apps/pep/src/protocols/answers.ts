@@ -1,6 +1,6 @@
 import type { Answer } from "../message/write-answer.ts";
 import { type Block, type BlockWords, blockWords, rowOf } from "./blocks.ts";
-import type { IdentifiedCall } from "./protocol.ts";
+import type { AnswerContext, IdentifiedCall } from "./protocol.ts";
 
 /** What a program reads of a block, in `details` over HTTP and in `data` of a JSON-RPC error. */
 export const blockFacts = (block: Block, { reason, remedy, link }: BlockWords, call?: IdentifiedCall) => ({
@@ -25,21 +25,22 @@ export function blockDetails({ decision }: Block) {
   };
 }
 
-export function httpBlockAnswer(block: Block, call?: IdentifiedCall): Answer {
+export function httpBlockAnswer(block: Block, call?: IdentifiedCall, context: AnswerContext = {}): Answer {
   const words = blockWords(block);
-  return blockAnswer(block, rowOf(block).status, {
+  const content = {
     error: { code: block.cause, message: words.message },
     details: blockFacts(block, words, call),
-  });
+  };
+  return blockAnswer(block, rowOf(block).status, content, context);
 }
 
 /** With status 200 a protocol's own error: HTTP reports success, and `X-Svc-Blocked` marks it as ours. */
-export const blockAnswer = (block: Block, status: number, content: object): Answer => ({
+export const blockAnswer = (block: Block, status: number, content: object, context: AnswerContext): Answer => ({
   status,
   headers: [
     ...["content-type", "application/json", "cache-control", "no-store", "x-svc-blocked", block.cause],
     ...retryAfterOf(block, status),
-    ...challenge(block, status),
+    ...challenge(block, status, context),
   ],
   body: JSON.stringify(content),
 });
@@ -49,14 +50,24 @@ const retryAfterOf = ({ retryAfter }: Block, status: number): string[] => {
   return wait === undefined ? [] : ["retry-after", wait];
 };
 
-/** RFC 6750 section 3. A scope name that the header cannot contain is in the body alone. */
-function challenge(block: Block, status: number): string[] {
-  if (status === 401) return ["www-authenticate", "Bearer"];
-  const { recoverable, consentable_scopes: scopes } = blockDetails(block);
-  if (status !== 403 || block.cause !== "policy" || !recoverable) return [];
-  const named = scopes.filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
-  const scope = named.length > 0 ? `, scope="${named.join(" ")}"` : "";
-  return ["www-authenticate", `Bearer error="insufficient_scope"${scope}`];
+/**
+ * One challenge (RFC 6750 section 3), with the scopes that a login needs as a whole: clients replace what they had. A
+ * scope name that the header cannot contain is in the body alone.
+ */
+function challenge(block: Block, status: number, { resource, hasBearer }: AnswerContext): string[] {
+  const { recoverable, consentable_scopes: consentable } = blockDetails(block);
+  const isStepUp = status === 403 && block.cause === "policy" && recoverable;
+  if (status !== 401 && !isStepUp) return [];
+  const error = isStepUp ? "insufficient_scope" : resource && hasBearer && "invalid_token";
+  const scopes = new Set([...(resource?.scopes ?? []), ...(isStepUp ? consentable : [])]);
+  const named = [...scopes].filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
+  const parameters = {
+    error,
+    resource_metadata: resource?.metadata,
+    scope: named.length > 0 ? named.join(" ") : undefined,
+  };
+  const texts = Object.entries(parameters).flatMap(([name, value]) => (value ? [`${name}="${value}"`] : []));
+  return ["www-authenticate", ["Bearer", texts.join(", ")].join(" ").trim()];
 }
 
 const upstreamTable = {

@@ -63,6 +63,11 @@ export const blockTable = {
     text: "the token or the decision was used before",
     remedy: "call again; if it lasts, find who else uses the token, since one token serves one enforcement point",
   },
+  handle_refused: {
+    ...{ cause: "unauthorized", status: 401 },
+    text: "the access token is unknown, expired or revoked, or is for another resource",
+    remedy: "refresh it, or log in again",
+  },
   proof_refused: {
     ...{ cause: "unauthorized", status: 401 },
     text: "the control plane requires a proof by the agent's key, and got none or one that it does not accept",
@@ -295,6 +300,12 @@ export const blockTable = {
     ...{ cause: "other", status: 500 },
     text: "the control plane refused a step of this call ({code})",
     remedy: "compare the versions of control plane and enforcement point, and look at the control plane's log",
+  },
+  redemption_refused: {
+    ...{ cause: "other", status: 500 },
+    text: "the control plane does not let this enforcement point redeem access tokens",
+    remedy:
+      "set SVC_PEP_ENFORCEMENT_TOKEN to one of the control plane's SVC_ENFORCEMENT_TOKEN, and SVC_IDP_ISSUER there",
   },
   unexpected: {
     ...{ cause: "other", status: 500 },

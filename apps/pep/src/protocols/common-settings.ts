@@ -83,6 +83,24 @@ const host = z
   .string()
   .refine((text) => normalAuthority(text) !== undefined, "must be a host name with an optional port");
 
+/** RFC 6749 section 3.3: what a challenge and a client can name. */
+const oauthScope = z
+  .string()
+  .max(255)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "must be a scope of visible ASCII without blanks, quotes and backslashes");
+
+const oauth = z.strictObject({
+  scope: z
+    .union([
+      oauthScope,
+      z
+        .array(oauthScope)
+        .min(1)
+        .refine((scopes) => new Set(scopes).size === scopes.length, "must name each scope once"),
+    ])
+    .describe("The scope that a person consents to; of several the first is the session's, each other one beside it."),
+});
+
 /** The settings of every upstream, of any protocol (docs/reference/enforcement-point.md#finding-the-target). */
 export const commonSettings = {
   name: z
@@ -102,4 +120,9 @@ export const commonSettings = {
     .boolean()
     .default(false)
     .describe("`credential: passthrough` is refused while enforcing, unless this is true."),
+  oauth: oauth
+    .optional()
+    .describe(
+      "Clients log in by themselves (RFC 9728): needs `SVC_PEP_PUBLIC_URL` and `SVC_PEP_ENFORCEMENT_TOKEN`. Without it they bring a hop token.",
+    ),
 };

@@ -85,7 +85,7 @@ export const http: ProtocolKind<typeof entry> = {
       },
       unmapped: blockedFor("no_route", { upstream: name }),
       readCall: async () => ({}),
-      blockAnswer: (block, call) => httpBlockAnswer(block, call),
+      blockAnswer: httpBlockAnswer,
       listChanges: () => [],
       onChange: undefined,
       filterFor: () => undefined,

@@ -100,7 +100,7 @@ export const mcp: ProtocolKind<typeof entry> = {
           ? { ...read, unresolved: blockedFor(call, { upstream: name }) }
           : { ...read, call };
       },
-      blockAnswer: (block, call, allowed) => mcpBlockAnswer(block, call, { server: name, denials, allowed }),
+      blockAnswer: (block, call, context) => mcpBlockAnswer(block, call, { ...context, server: name, denials }),
       listChanges: ({ listChanges = [] }, httpMethod) => {
         if (!filtersLists) return [];
         return httpMethod === "GET" ? sessionChanges : listChanges;

@@ -8,6 +8,7 @@ import type { RequestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
 import type { PepMode } from "../modes.ts";
 import type { Block, UnresolvedCall } from "./blocks.ts";
+import type { ProtectedResource } from "./protected-resource.ts";
 
 /** A call, as the decision point knows it. */
 export interface CallTarget {
@@ -108,6 +109,16 @@ export interface BodyFilter {
 /** The filter of a response with this status and these headers, or an answer in its place; undefined: it passes unchanged. */
 export type ResponseFilter = (status: number, headers: RawHeaders) => BodyFilter | Answer | undefined;
 
+/** What an answer to a block depends on beside block and call. */
+export interface AnswerContext {
+  /** What the caller may call, as far as it is known without a request. */
+  readonly allowed?: AllowedTools | undefined;
+  /** The upstream, where OAuth clients log in to it. */
+  readonly resource?: ProtectedResource | undefined;
+  /** The request presented a bearer. */
+  readonly hasBearer?: boolean;
+}
+
 /** All that differs between the protocols of upstreams, bound to the settings of one upstream. */
 export interface Protocol {
   /** The part of the upstream's path that calls are relative to: empty for the root, else with a leading slash. */
@@ -126,8 +137,7 @@ export interface Protocol {
   /** Why an unmapped request names no call. */
   readonly unmapped: UnresolvedCall;
   readonly readCall: ReadCall;
-  /** `allowed`: what the caller may call, as far as it is known without a request. */
-  blockAnswer(block: Block, call: IdentifiedCall, allowed?: AllowedTools): Answer;
+  blockAnswer(block: Block, call: IdentifiedCall, context: AnswerContext): Answer;
   /** The messages that its event stream gets when what the caller may call changes. */
   listChanges(call: IdentifiedCall, httpMethod: string | undefined): readonly string[];
   /** What the settings say of changed tools. Default: `deny` while enforcing, `report` while observing. */

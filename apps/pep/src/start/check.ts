@@ -56,7 +56,10 @@ export async function runCheck(
     log("--check needs the scopes to compare with as arguments, and SVC_ADMIN_TOKEN");
     return 2;
   }
-  const read = readUpstreams(readFileSync(config.configFile, "utf8"), { defaultMode: config.mode });
+  const read = readUpstreams(readFileSync(config.configFile, "utf8"), {
+    defaultMode: config.mode,
+    publicUrl: config.publicUrl,
+  });
   if (!read.ok) {
     for (const fault of read.faults) log(`${config.configFile}: ${fault}`);
     return 2;

@@ -26,6 +26,12 @@ import { type EgressProxies, readEgressProxies } from "../upstreams/connect-upst
 /** What the control plane reads of one body, with room for what is around the parameters. */
 const maxBindCapBytes = 786_432;
 
+/** A document and identifiers are below it, so it has neither query nor fragment. */
+const publicUrl = httpUrl.refine(
+  ({ search, hash }) => `${search}${hash}` === "",
+  "must be an http or https URL without credentials, query or fragment",
+);
+
 export const pepSettings = {
   SVC_CONTROL_PLANE_URL: required(httpUrl, "Where the control plane is."),
   SVC_CONTROL_PLANE_CA_FILE: optional(text, "PEM file with the certificate authority of the control plane."),
@@ -92,6 +98,15 @@ export const pepSettings = {
     "false",
     "Lets a program on this machine end the enforcement point: `POST /__svc/quit`, for jobs beside a plain sidecar.",
   ),
+  SVC_PEP_PUBLIC_URL: optional(
+    publicUrl,
+    "Where OAuth clients reach this listener, for upstreams with `oauth`; with the token below.",
+  ),
+  SVC_PEP_ENFORCEMENT_TOKEN: optional(
+    text,
+    "The bearer by which clients' access tokens are redeemed: one of the control plane's `SVC_ENFORCEMENT_TOKEN`.",
+    { secret: true },
+  ),
 } satisfies Record<PepSettingName, Setting<unknown>>;
 
 const table = { ...pepSettings, ...sharedSettings };
@@ -102,6 +117,12 @@ function agentKeyRule(values: Partial<Values>): string | undefined {
   const areRead = "SVC_PEP_AGENT_KEY_FILE" in values && "SVC_PEP_AGENT_NAME" in values;
   const areTogether = (values.SVC_PEP_AGENT_KEY_FILE === undefined) === (values.SVC_PEP_AGENT_NAME === undefined);
   return areRead && !areTogether ? "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together" : undefined;
+}
+
+function oauthRule(values: Partial<Values>): string | undefined {
+  const areRead = "SVC_PEP_PUBLIC_URL" in values && "SVC_PEP_ENFORCEMENT_TOKEN" in values;
+  const areTogether = (values.SVC_PEP_PUBLIC_URL === undefined) === (values.SVC_PEP_ENFORCEMENT_TOKEN === undefined);
+  return areRead && !areTogether ? "SVC_PEP_PUBLIC_URL, SVC_PEP_ENFORCEMENT_TOKEN: go together" : undefined;
 }
 
 /** A pod's sidecar may reach what its agent may not: neither may be set there by accident. */
@@ -124,7 +145,7 @@ function localOnlyFaults(environment: Environment): readonly string[] {
 export type Config = ReturnType<typeof toConfig>;
 
 export function readConfig(environment: Environment) {
-  const rules = [telemetryKeyRule, agentKeyRule];
+  const rules = [telemetryKeyRule, agentKeyRule, oauthRule];
   const read = readSettings(table, environment, { knownElsewhere: everySettingName, rules });
   const egress = readEgressProxies(environment, read.ok ? read.values.SVC_PEP_LISTEN : undefined);
   const localOnly = localOnlyFaults(environment);
@@ -156,6 +177,8 @@ const toConfig = (values: Values, egress: EgressProxies | undefined) => ({
   otherHosts: values.SVC_PEP_OTHER_HOSTS,
   tracePath: values.SVC_TRACE_PATH,
   mayQuit: values.SVC_PEP_QUIT,
+  publicUrl: values.SVC_PEP_PUBLIC_URL,
+  enforcementToken: values.SVC_PEP_ENFORCEMENT_TOKEN,
   agent:
     values.SVC_PEP_AGENT_NAME !== undefined && values.SVC_PEP_AGENT_KEY_FILE !== undefined
       ? { name: values.SVC_PEP_AGENT_NAME, keyFile: values.SVC_PEP_AGENT_KEY_FILE }

@@ -3,13 +3,20 @@ import { parse } from "yaml";
 import type { UpstreamEntry } from "../protocols/protocols.ts";
 import { readUpstreams, upstreamsFile } from "../upstreams/upstreams-file.ts";
 
+/** Stands for the address of whichever enforcement point serves the file. */
+const anywhere = new URL("https://enforcement-point.invalid");
+
 /**
  * The entries of an upstreams file alone: what it names is not read, so that the file can be judged anywhere.
  * @throws {Error} with its faults, a line each
  */
 export function entriesOf(file: string): readonly UpstreamEntry[] {
   const content = readFileSync(file, "utf8");
-  const read = readUpstreams(content, { defaultMode: "observe", readFile: () => "unread" });
+  const read = readUpstreams(content, {
+    defaultMode: "observe",
+    publicUrl: anywhere,
+    readFile: () => "unread",
+  });
   if (!read.ok) throw new Error(read.faults.map((fault) => `${file}: ${fault}`).join("\n"));
   return upstreamsFile.parse(parse(content)).upstreams;
 }

@@ -1,17 +1,25 @@
 import { lintRules, type Rule } from "@svc/classify";
 import type { LintedRules } from "@svc/core";
 import type { UpstreamEntry } from "../protocols/protocols.ts";
+import { oauthFaults } from "../upstreams/upstreams-file.ts";
 import { entriesOf } from "./file-entries.ts";
 
-/** Returns the exit code of `--lint FILE`: 0 no rule is dead, 1 some are, 2 the file cannot be used. */
+/**
+ * Returns the exit code of `--lint FILE`: 0 no rule is dead, 1 some are, 2 the file cannot be used.
+ * @param publicUrl of the settings; without it, each upstream with `oauth` is logged
+ */
 export function runLint(
   file: string | undefined,
   print: (line: string) => void,
   log: (line: string) => void,
+  publicUrl?: URL,
 ): 0 | 1 | 2 {
   try {
     if (file === undefined) throw new Error("--lint needs an upstreams file");
-    const linted = lintEntries(entriesOf(file));
+    const entries = entriesOf(file);
+    // A note: where the file is judged, the settings of the enforcement point that serves it may be unknown.
+    for (const missing of oauthFaults(entries, publicUrl)) log(`${file}: ${missing}`);
+    const linted = lintEntries(entries);
     print(JSON.stringify(linted));
     return linted.findings.some(({ kind }) => kind !== "overlap") ? 1 : 0;
   } catch (error) {

@@ -15,7 +15,7 @@ const redacted = "(set, not shown)";
  */
 export function printedConfig(config: Config, environment: Environment): string {
   const text = readFileSync(config.configFile, "utf8");
-  const read = readUpstreams(text, { defaultMode: config.mode });
+  const read = readUpstreams(text, { defaultMode: config.mode, publicUrl: config.publicUrl });
   if (!read.ok) throw new ConfigurationRefused(read.faults);
   const { upstreams } = upstreamsFile.parse(parse(text));
   return stringify({

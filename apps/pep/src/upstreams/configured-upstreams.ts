@@ -10,6 +10,7 @@ import { readUpstreams, type UpstreamsResult } from "./upstreams-file.ts";
 export interface ConfiguredUpstreamsOptions {
   readonly file: string;
   readonly defaultMode: PepMode;
+  readonly publicUrl: URL | undefined;
   readonly connect: Connect;
   /** A changed configuration is in force. */
   readonly onConfigApplied: (upstreams: Upstreams) => void;
@@ -31,10 +32,10 @@ export type ConfiguredUpstreams = ReturnType<typeof configuredUpstreams>;
 
 /** The upstreams of the configuration file, for as long as the process runs. @throws {ConfigurationRefused} */
 export function configuredUpstreams(options: ConfiguredUpstreamsOptions) {
-  const { file, defaultMode, connect, onConfigApplied, onConfigRefused } = options;
+  const { file, connect, onConfigApplied, onConfigRefused } = options;
   let files: readonly string[] = [file];
   const read = (): UpstreamsResult => {
-    const result = readUpstreamsFile(file, defaultMode);
+    const result = readUpstreamsFile(options);
     files = [file, ...result.files];
     return result;
   };
@@ -126,14 +127,18 @@ function createPools(upstreams: Upstreams, connect: Connect) {
   };
 }
 
-function readUpstreamsFile(file: string, defaultMode: PepMode): UpstreamsResult {
+function readUpstreamsFile({
+  file,
+  defaultMode,
+  publicUrl,
+}: Pick<ConfiguredUpstreamsOptions, "file" | "defaultMode" | "publicUrl">): UpstreamsResult {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch {
     return { ok: false, faults: [`${file} cannot be read`], files: [] };
   }
-  return readUpstreams(text, { defaultMode, tlsFault });
+  return readUpstreams(text, { defaultMode, publicUrl, tlsFault });
 }
 
 /** Why this material cannot be used. Without OpenSSL's own message, which may quote it. */

@@ -1,4 +1,5 @@
 import type { PepMode } from "../modes.ts";
+import type { ProtectedResource } from "../protocols/protected-resource.ts";
 import type { CallTarget, Protocol } from "../protocols/protocol.ts";
 import type { StdioServer } from "../stdio/settings.ts";
 
@@ -35,6 +36,8 @@ export interface Upstream {
   /** The call that a tunnel counts as; undefined where no route says `connect: true`. */
   readonly tunnel: CallTarget | undefined;
   readonly protocol: Protocol;
+  /** Undefined: clients bring a hop token. */
+  readonly resource: ProtectedResource | undefined;
 }
 
 /** The upstreams of one configuration, by the two ways to name one. */

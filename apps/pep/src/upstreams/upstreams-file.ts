@@ -4,6 +4,7 @@ import { z } from "zod";
 import { normalAuthority } from "../message/authority.ts";
 import type { PepMode } from "../modes.ts";
 import { toCall, withDefault } from "../protocols/common-settings.ts";
+import { protectedResourceOf } from "../protocols/protected-resource.ts";
 import { defaultProtocol, protocolOf, type UpstreamEntry, upstreamEntry } from "../protocols/protocols.ts";
 import { stdioServerOf, stdioUrl } from "../stdio/settings.ts";
 import { type Credential, type Upstream, type Upstreams, type UpstreamTls, upstreamsOf } from "./upstream.ts";
@@ -38,6 +39,8 @@ export const upstreamsSchema = (): object =>
 export interface ReadUpstreamsOptions {
   /** Of an upstream that names none. */
   readonly defaultMode: PepMode;
+  /** Where clients reach the enforcement point: `SVC_PEP_PUBLIC_URL`. Undefined: no upstream may have `oauth`. */
+  readonly publicUrl?: URL | undefined;
   /** Reads a file that the configuration names. Default: from the file system. */
   readonly readFile?: (path: string) => string;
   /** Why this material cannot be used. Default: not checked. */
@@ -59,6 +62,7 @@ export function readUpstreams(text: string, options: ReadUpstreamsOptions): Upst
   if (!read.success) return { ok: false, faults: read.error.issues.map(issueLine), files: [] };
   const files: string[] = [];
   const faults = faultsBetween(read.data.upstreams, options.defaultMode);
+  faults.push(...oauthFaults(read.data.upstreams, options.publicUrl));
   const fileOf = (upstream: string, path: string): string => {
     files.push(path);
     try {
@@ -68,7 +72,7 @@ export function readUpstreams(text: string, options: ReadUpstreamsOptions): Upst
       return "";
     }
   };
-  const all = read.data.upstreams.map((entry) => toUpstream(entry, options.defaultMode, fileOf));
+  const all = read.data.upstreams.map((entry) => toUpstream(entry, options, fileOf));
   faults.push(...all.flatMap(secretFaults), ...all.flatMap((upstream) => tlsFaults(upstream, options.tlsFault)));
   return faults.length > 0 ? { ok: false, faults, files } : { ok: true, upstreams: upstreamsOf(all), files };
 }
@@ -110,7 +114,21 @@ function faultsBetween(entries: readonly UpstreamEntry[], defaultMode: PepMode):
 
 type ReadNamedFile = (upstream: string, path: string) => string;
 
-function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadNamedFile): Upstream {
+/** A client would be asked to log in, and could not. */
+export const oauthFaults = (entries: readonly UpstreamEntry[], publicUrl: URL | undefined): string[] =>
+  publicUrl !== undefined
+    ? []
+    : entries.flatMap(({ name, oauth }) =>
+        oauth === undefined
+          ? []
+          : [`upstream ${name}: oauth needs SVC_PEP_PUBLIC_URL and SVC_PEP_ENFORCEMENT_TOKEN, which are not set`],
+      );
+
+function toUpstream(
+  entry: UpstreamEntry,
+  { defaultMode, publicUrl }: ReadUpstreamsOptions,
+  fileOf: ReadNamedFile,
+): Upstream {
   const url = new URL(entry.url ?? stdioUrl);
   return {
     name: entry.name,
@@ -123,6 +141,7 @@ function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadName
     stdio: "command" in entry ? stdioServerOf(entry, (path) => fileOf(entry.name, path)) : undefined,
     tunnel: entry.routes.flatMap((route) => (route.connect ? toCall(route) : []))[0],
     protocol: protocolOf(entry),
+    resource: protectedResourceOf(entry, publicUrl),
   };
 }
 

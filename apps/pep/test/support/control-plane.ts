@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DefinitionPin, Taint } from "@svc/core";
@@ -21,6 +21,7 @@ import {
 export interface TargetPolicy {
   readonly denyReason?: string;
   readonly consentableScopes?: readonly string[];
+  readonly consentUrl?: string;
   readonly privileged?: boolean;
   readonly taint?: Taint;
   readonly acceptsTaint?: boolean;
@@ -37,6 +38,17 @@ export interface Asked {
   readonly body: string;
 }
 
+/** A session in which an entry agent acts. */
+export interface SessionGrant {
+  readonly sessionId: string;
+  readonly scope: string;
+  readonly expiresAt?: string;
+}
+
+/** The agent of every session that is redeemed or beside another; its policy is to be set. */
+export const entryAgent = "planner";
+export const enforcementToken = "enforcement-token-of-the-double-0123";
+
 /**
  * A double of the control plane: real tokens, single use and the wire's bodies, but decisions out of a table, and
  * any answer that a test wants in place of its own. What it cannot show is what the real one decides.
@@ -47,11 +59,19 @@ export interface ControlPlaneDouble {
   readonly policies: Map<string, TargetPolicy>;
   readonly asked: Asked[];
   override: Override | undefined;
+  /** Members of the answer to a redemption. */
+  changeRedeemed: object;
   /** Requests to one path, so far. */
   countOf(path: string): number;
   /** Decisions, each as its request body. */
-  decisions(): { target: string; data_class: string; enforced: boolean; session_id: string }[];
+  decisions(): { target: string; target_kind: string; data_class: string; enforced: boolean; session_id: string }[];
   consent(options?: { ttlSeconds?: number; sessionId?: string }): Promise<{ sessionId: string; token: string }>;
+  /** An access token for one resource, of a session in which `planner` acts. */
+  grant(resource: string, session?: { sessionId: string }): Promise<{ handle: string; sessionId: string }>;
+  /** What one session's calls of a target get instead of `policies`. */
+  readonly sessionPolicies: Map<string, TargetPolicy>;
+  /** Sessions that a person consented to beside every other one. */
+  readonly beside: SessionGrant[];
   /** The token that `agent` would hold after a delegation. */
   delegate(token: string, agent: string): Promise<string>;
   /** One of the tokens that a renewal would return, with some claims changed. */
@@ -77,7 +97,10 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
   const key = await importIssuerKey(await generatePrivateJwk());
   const asked: Asked[] = [];
   const policies = new Map<string, TargetPolicy>();
-  const state: State = { key, issuer: "", policies, sessions: new Map(), spent: new Set(), allows: new Map() };
+  const state: State = {
+    ...{ key, issuer: "", policies, sessionPolicies: new Map(), sessions: new Map(), spent: new Set() },
+    ...{ allows: new Map(), handles: new Map(), beside: [], changeRedeemed: {} },
+  };
   const server = createServer(async (request, response) => {
     const path = request.url ?? "";
     const seen = { path, headers: request.headers, body: await textOf(request) };
@@ -96,9 +119,23 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     policies,
     asked,
     override: undefined,
+    get changeRedeemed() {
+      return state.changeRedeemed;
+    },
+    set changeRedeemed(change) {
+      state.changeRedeemed = change;
+    },
     countOf: (path) => asked.filter((each) => each.path.split("?")[0] === path).length,
     decisions: () => asked.filter(({ path }) => path === "/v1/authorize").map(({ body }) => JSON.parse(body)),
     consent: (options) => consent(state, options),
+    async grant(resource, session) {
+      const { sessionId } = session ?? (await consent(state));
+      const handle = `svc_at_${randomBytes(32).toString("base64url")}`;
+      state.handles.set(handle, { sessionId, resource });
+      return { handle, sessionId };
+    },
+    sessionPolicies: state.sessionPolicies,
+    beside: state.beside,
     delegate: async (token, agent) => {
       const claims = claimsOf(token);
       const allow = {
@@ -137,14 +174,20 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
+type Allow = Parameters<typeof narrowedClaims>[1];
+
 interface State {
   readonly key: SigningKey;
   issuer: string;
   readonly policies: Map<string, TargetPolicy>;
+  readonly sessionPolicies: Map<string, TargetPolicy>;
+  readonly handles: Map<string, { readonly sessionId: string; readonly resource: string }>;
+  readonly beside: SessionGrant[];
+  changeRedeemed: object;
   /** Session to its end, in seconds. */
   readonly sessions: Map<string, number>;
   readonly spent: Set<string>;
-  readonly allows: Map<string, { target: string; dataClass: string; privileged: boolean; taint: Taint }>;
+  readonly allows: Map<string, Omit<Allow, "actionId">>;
 }
 
 const seconds = () => Date.now() / 1000;
@@ -176,23 +219,29 @@ const bearerOf = ({ headers }: Asked): HopClaims | undefined => {
   return claims && claims.exp > seconds() ? claims : undefined;
 };
 
+const policyOf = (state: State, { sessionId }: HopClaims, target: string): TargetPolicy =>
+  state.sessionPolicies.get(`${sessionId} ${target}`) ??
+  state.policies.get(target) ?? { denyReason: "TARGET_NOT_DECLARED" };
+
 type Route = (state: State, asked: Asked, response: ServerResponse) => Promise<void> | void;
 
 const authorize: Route = (state, asked, response) => {
   const claims = bearerOf(asked);
   const body = JSON.parse(asked.body);
   if (!claims || claims.sessionId !== body.session_id) return refusal(response, 401, "unauthorized");
-  const policy = state.policies.get(body.target) ?? { denyReason: "TARGET_NOT_DECLARED" };
+  const policy = policyOf(state, claims, body.target);
   const isAllowed = policy.denyReason === undefined;
   const actionId = randomUUID();
   const { privileged = false, taint = "trusted_internal" } = policy;
-  if (isAllowed) state.allows.set(actionId, { target: body.target, dataClass: body.data_class, privileged, taint });
+  const { target, target_kind: targetKind, data_class: dataClass } = body;
+  if (isAllowed) state.allows.set(actionId, { target, targetKind, dataClass, privileged, taint });
   json(response, 200, {
     action_id: actionId,
     decision: isAllowed ? "allow" : "deny",
     deny_reason: policy.denyReason ?? null,
     recoverable: policy.denyReason === "SCOPE_NOT_CONSENTED",
     ...(policy.consentableScopes && { consentable_scopes: policy.consentableScopes }),
+    ...(policy.consentUrl !== undefined && { consent_url: policy.consentUrl }),
     enforced: body.enforced,
     hop: claims.hop,
     acting_agent: claims.hop === 1 ? claims.sub : claims.aud,
@@ -216,10 +265,10 @@ const exchange: Route = async (state, asked, response) => {
   const allow = state.allows.get(form.get("action_id") ?? "");
   const invalid = (status: number, error: string) => json(response, status, { error, error_description: "refused" });
   if (!allow || state.spent.has(claims.jti)) return invalid(400, "invalid_grant");
-  if (state.policies.get(allow.target)?.denyReason !== undefined) return invalid(403, "invalid_target");
+  if (policyOf(state, claims, allow.target).denyReason !== undefined) return invalid(403, "invalid_target");
   state.spent.add(claims.jti);
   state.allows.delete(form.get("action_id") ?? "");
-  const spent = { actionId: form.get("action_id") ?? "", targetKind: "tool", ...allow } as const;
+  const spent = { actionId: form.get("action_id") ?? "", ...allow };
   const access_token = await issueHopToken(state.key, narrowedClaims(claims, spent, issuance(state, claims)));
   json(response, 200, {
     access_token,
@@ -280,7 +329,55 @@ const targets: Route = (state, asked, response) => {
   json(response, 200, { data, page: { next_cursor: next, limit: 2 } });
 };
 
+const granted = async (state: State, sessionId: string, scope: string) => ({
+  session_id: sessionId,
+  scope,
+  agent: entryAgent,
+  data_class: "finance docs",
+  root_grant: (await consent(state, { sessionId })).token,
+  expires_at: new Date((state.sessions.get(sessionId) ?? 0) * 1000).toISOString(),
+});
+
+const redeem: Route = async (state, asked, response) => {
+  if (asked.headers.authorization !== `Bearer ${enforcementToken}`) return refusal(response, 401, "unauthorized");
+  const { handle, resource } = JSON.parse(asked.body);
+  const found = state.handles.get(handle);
+  if (found?.resource !== resource) return refusal(response, 404, "handle_not_found");
+  const handle_expires_at = new Date(Date.now() + 600_000).toISOString();
+  json(response, 200, {
+    ...(await granted(state, found?.sessionId ?? "", "expenses")),
+    client_id: "https://client.example/metadata",
+    handle_expires_at,
+    ...state.changeRedeemed,
+  });
+};
+
+const consents: Route = async (state, asked, response) => {
+  if (!bearerOf(asked)) return refusal(response, 401, "unauthorized");
+  const data = await Promise.all(
+    state.beside.map(async ({ sessionId, scope, expiresAt }) => ({
+      ...(await granted(state, sessionId, scope)),
+      ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    })),
+  );
+  json(response, 200, { data });
+};
+
+const metadata: Route = ({ issuer }, _asked, response) =>
+  json(response, 200, {
+    issuer,
+    token_endpoint: `${issuer}/v1/token/exchange`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    grant_types_supported: [],
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ["none"],
+    service_documentation: `${issuer}/docs`,
+  });
+
 const routes: Record<string, Route> = {
+  "/v1/handles/redeem": redeem,
+  "/v1/session/consents": consents,
+  "/.well-known/oauth-authorization-server": metadata,
   "/v1/authorize": authorize,
   "/v1/token/exchange": exchange,
   "/v1/token/renew": renew,

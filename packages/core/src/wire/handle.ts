@@ -36,5 +36,7 @@ export type RedeemResponse = z.output<typeof redeemResponse>;
 /** A running session that the same person consented to for the same caller. */
 export const sessionBeside = z.object({ ...grantedSession, expires_at: timestamp }).meta({ id: "SessionBeside" });
 
+export type SessionBeside = z.output<typeof sessionBeside>;
+
 /** Newest first. There are few, so they have no pages. */
 export const sessionsBeside = z.object({ data: z.array(sessionBeside) });

@@ -2,15 +2,14 @@ import type { DenyReason } from "@svc/core";
 import type { Answer } from "../../message/write-answer.ts";
 import { blockAnswer, blockFacts, httpBlockAnswer } from "../answers.ts";
 import { type Block, blockWords } from "../blocks.ts";
-import type { AllowedTools, IdentifiedCall } from "../protocol.ts";
+import type { AnswerContext, IdentifiedCall } from "../protocol.ts";
 
 export const denialForms = ["error", "result"] as const;
 
-export interface AnswerSettings {
+export interface AnswerSettings extends AnswerContext {
   /** The upstream's name. */
   readonly server: string;
   readonly denials: (typeof denialForms)[number];
-  readonly allowed: AllowedTools | undefined;
 }
 
 /** -32001 is the official SDK's own time-out, and MCP reserves -32020 to -32099. */
@@ -30,7 +29,7 @@ const denialMeta = "svc/denial";
 export function mcpBlockAnswer(block: Block, call: IdentifiedCall, settings: AnswerSettings): Answer {
   const { cause } = block;
   const { id, method, era } = call;
-  if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block, call);
+  if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block, call, settings);
   const words = blockWords(block, otherTools(block, call, settings));
   const data = { code: cause, ...blockFacts(block, words, call) };
   if (cause === "policy" && settings.denials === "result" && method === "tools/call") {
@@ -38,10 +37,10 @@ export function mcpBlockAnswer(block: Block, call: IdentifiedCall, settings: Ans
     // Not as structured content: that would have to match the tool's own output schema.
     const content = [{ type: "text", text: words.message }];
     const result = { ...complete, content, isError: true, _meta: { [denialMeta]: data } };
-    return blockAnswer(block, 200, { jsonrpc: "2.0", id, result });
+    return blockAnswer(block, 200, { jsonrpc: "2.0", id, result }, settings);
   }
   const [status, code] = errorOf(block, call);
-  return blockAnswer(block, status, { jsonrpc: "2.0", id, error: { code, message: words.message, data } });
+  return blockAnswer(block, status, { jsonrpc: "2.0", id, error: { code, message: words.message, data } }, settings);
 }
 
 /** Reasons that leave the caller's other tools as they are. */

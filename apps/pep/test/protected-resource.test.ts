@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { startedProtectedPep } from "./support/protected.ts";
+import { rawConnection } from "./support/raw.ts";
+import { startedUpstream } from "./support/upstream.ts";
+
+const routes = [{ methods: ["GET"], path: "/entries", target: "http:ledger/entries", data_class: "finance" }];
+const oauth = { scope: ["expenses", "payments-approval"] };
+
+async function setup(more: object = {}, settings: Record<string, string> = {}) {
+  const upstream = await startedUpstream();
+  const running = await startedProtectedPep({
+    upstreams: [
+      { name: "ledger", url: upstream.url, routes, oauth, ...more },
+      { name: "files", url: `${upstream.url}/mcp`, protocol: "mcp", data_class: "docs", oauth: { scope: "expenses" } },
+      { name: "plain", url: upstream.url, routes },
+    ],
+    settings,
+  });
+  const read = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
+    fetch(running.url + path, { ...init, headers, redirect: "manual" });
+  return { ...running, upstream, read };
+}
+
+const wellKnown = "/.well-known/oauth-protected-resource";
+const junk = `Bearer ${["{}", '{"sub":"x"}', "x"].map((part) => btoa(part).replaceAll("=", "")).join(".")}`;
+const challengesOf = async (response: Promise<Response> | Response) => {
+  const { status, headers } = await response;
+  return [status, headers.get("www-authenticate")];
+};
+
+describe("the metadata of a protected resource (RFC 9728), before a double of the control plane", () => {
+  test("name it, its authorization server and its scopes", async () => {
+    const { read, publicUrl, controlPlane } = await setup();
+    const response = await read(`${wellKnown}/ledger`);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(await response.json()).toEqual({
+      resource: `${publicUrl}/ledger`,
+      authorization_servers: [controlPlane.issuer],
+      scopes_supported: ["expenses", "payments-approval"],
+      bearer_methods_supported: ["header"],
+      resource_name: "ledger",
+    });
+    expect((await read(`${wellKnown}/ledger`, {}, { method: "POST" })).status).toBe(405);
+  });
+
+  test.each(["plain", "nothing", "", "ledger/more", "LEDGER"])("of %j there are none", async (name) => {
+    const { read } = await setup();
+    expect((await read(`${wellKnown}/${name}`)).status).toBe(404);
+  });
+
+  test("are at the path of the identifier, and without the path of the public address", async () => {
+    const { port } = await setup({}, { SVC_PEP_PUBLIC_URL: "https://pep.example/guard/" });
+    for (const path of ["/ledger", "/guard/ledger"]) {
+      const connection = await rawConnection(
+        port,
+        `GET ${wellKnown}${path} HTTP/1.1\r\nHost: pep.example\r\nConnection: close\r\n\r\n`,
+      );
+      expect(await connection.closed()).toContain('"resource":"https://pep.example/guard/ledger"');
+    }
+  });
+
+  test("are 503 until the control plane has named the issuer, and stay when it is gone", async () => {
+    const { read, controlPlane } = await setup();
+    controlPlane.override = (_asked, response) => {
+      response.destroy();
+      return true;
+    };
+    const response = await read(`${wellKnown}/ledger`);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    controlPlane.override = undefined;
+    expect((await read(`${wellKnown}/ledger`)).status).toBe(200);
+    await controlPlane.close();
+    expect((await read(`${wellKnown}/ledger`)).status).toBe(200);
+  });
+
+  test("of a host that an upstream lists are the upstream's own", async () => {
+    const { port, upstream } = await setup({ hosts: ["ledger.internal"] });
+    const connection = await rawConnection(
+      port,
+      `GET ${wellKnown}/ledger HTTP/1.1\r\nHost: ledger.internal\r\nConnection: close\r\n\r\n`,
+    );
+    expect(await connection.closed()).toContain("HTTP/1.1 401");
+    expect(upstream.received).toEqual([]);
+  });
+});
+
+describe("a 401 of a protected resource", () => {
+  test("has one challenge, with the metadata and every scope that a login needs", async () => {
+    const { read, publicUrl } = await setup();
+    const challenge = `resource_metadata="${publicUrl}${wellKnown}/ledger", scope="expenses payments-approval"`;
+    expect(await challengesOf(read("/ledger/entries"))).toEqual([401, `Bearer ${challenge}`]);
+    for (const authorization of [junk, "Bearer no", `Bearer svc_at_${"A".repeat(43)}`]) {
+      expect(await challengesOf(read("/ledger/entries", { authorization }))).toEqual([
+        401,
+        `Bearer error="invalid_token", ${challenge}`,
+      ]);
+    }
+  });
+
+  test.each([
+    ["2025-11-25", {}],
+    ["2026-07-28", { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }],
+  ])("has it in MCP %s too", async (_revision, params) => {
+    const { read, publicUrl } = await setup();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params });
+    const sent = read("/files", { "content-type": "application/json" }, { method: "POST", body });
+    expect(await challengesOf(sent)).toEqual([
+      401,
+      `Bearer resource_metadata="${publicUrl}${wellKnown}/files", scope="expenses"`,
+    ]);
+  });
+
+  test("has it for a WebSocket", async () => {
+    const { port, publicUrl } = await setup();
+    const upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="];
+    const head = ["GET /ledger/entries HTTP/1.1", `Host: 127.0.0.1:${port}`, ...upgrade, "Sec-WebSocket-Version: 13"];
+    const connection = await rawConnection(port, [...head, "", ""].join("\r\n"));
+    const answer = await connection.closed();
+    expect(answer).toContain("HTTP/1.1 401");
+    expect(answer.match(/^www-authenticate: .*$/gim)).toEqual([
+      `www-authenticate: Bearer resource_metadata="${publicUrl}${wellKnown}/ledger", scope="expenses payments-approval"`,
+    ]);
+  });
+
+  test("of another upstream names no resource", async () => {
+    const { read } = await setup();
+    expect(await challengesOf(read("/plain/entries"))).toEqual([401, "Bearer"]);
+    expect(await challengesOf(read("/plain/entries", { authorization: junk }))).toEqual([401, "Bearer"]);
+  });
+});
+
+test("a step-up names what the login had and what the call needs", async () => {
+  const { read, controlPlane, session, publicUrl } = await setup();
+  const denied = { denyReason: "SCOPE_NOT_CONSENTED", consentableScopes: ["travel", "expenses", "two words"] };
+  controlPlane.policies.set("http:ledger/entries", denied);
+  expect(await challengesOf(read("/ledger/entries", await session()))).toEqual([
+    403,
+    `Bearer error="insufficient_scope", resource_metadata="${publicUrl}${wellKnown}/ledger", scope="expenses payments-approval travel"`,
+  ]);
+});
