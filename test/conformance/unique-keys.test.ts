@@ -178,6 +178,11 @@ const parallelOperations: Readonly<Record<string, ParallelOperation>> = {
     },
     expected: oneOf("201", "401 unauthorized"),
   },
+  "sign people in at their callbacks": {
+    keys: ["sign_in_pkey", "sign_in_cookie_hash_key"],
+    run: () => atOnce((n) => signedIn(`person-${n}`)),
+    expected: all("303"),
+  },
   "complete one enrollment": {
     keys: ["agent_identity_pkey"],
     async run() {
@@ -260,6 +265,14 @@ const ofNoRequest = [
 async function begun(agent: string, key: Parameters<typeof stack.vouched>[0] & ReturnType<typeof keyOf>) {
   const { body } = await stack.begin(agent, { key, ...(await stack.vouched(key)) });
   return { id: String(body.enrollment_id), proof: await stack.prove(agent, key, body.challenge) };
+}
+
+/** A person's way to the provider and back. */
+async function signedIn(person: string): Promise<Answer> {
+  const { headers } = await api.call("GET", "/sign-in", { raw: {} });
+  const { pathname, search } = await stack.provider.logIn(new URL(headers.get("location") ?? ""), person);
+  const [cookie = ""] = (headers.get("set-cookie") ?? "").split(";");
+  return api.call("GET", `${pathname}${search}`, { raw: { headers: { cookie } } });
 }
 
 /** Without 503: on a busy machine some of twenty that wait for one row get Retry-After. */

@@ -100,6 +100,15 @@ test("every value of the control plane reaches its configuration", () => {
     consentTtlSeconds: 3600,
     identityRequired: true,
     identityProvider: { issuer: new URL("https://idp.example"), audience: "authz" },
+    signIn: {
+      clientId: "authz-console",
+      clientSecret: secrets["svc-control-plane"]?.["idp-client-secret"],
+      consoleRoles: [
+        { value: "platform", role: "audit" },
+        { value: "cn=owners", role: "admin" },
+      ],
+      rolesClaim: "realm_access.roles",
+    },
     rateLimits: { perBearer: { calls: 600, seconds: 60 }, perSession: { calls: 60, seconds: 1 } },
     logLevel: "debug",
     discloseIdentities: true,

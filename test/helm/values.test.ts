@@ -25,11 +25,19 @@ const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   ],
   [
     { controlPlane: { identityProvider: { issuer: "https://idp.example" } } },
-    "at '/controlPlane/identityProvider/audience': minLength: got 0, want 1",
+    "at '/controlPlane/identityProvider': 'anyOf' failed",
   ],
   [
     { controlPlane: { identityProvider: { audience: "authz" } } },
     "at '/controlPlane/identityProvider/audience': maxLength: got 5, want 0",
+  ],
+  [
+    { controlPlane: { identityProvider: { clientId: "authz" } } },
+    "at '/controlPlane/identityProvider/clientId': maxLength: got 5, want 0",
+  ],
+  [
+    { controlPlane: { consoleRoles: ["platform=owner"] } },
+    "at '/controlPlane/consoleRoles/0': 'platform=owner' does not match pattern",
   ],
   [
     { controlPlane: { secrets: { keys: { keyEncryptionKey: "" } } } },

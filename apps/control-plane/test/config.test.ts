@@ -145,6 +145,8 @@ describe("a fault names its setting and never shows the value", () => {
     ["DATABASE_URL", "mysql://user:password@db/x"],
     ["REDIS_URL", "http://user:password@cache"],
     ["SVC_IDP_ISSUER", "ftp://idp"],
+    ["SVC_CONSOLE_ROLES", "platform=owner"],
+    ["SVC_CONSOLE_ROLES", "=audit"],
   ])("%s=%s", (name, value) => {
     const faults = faultsOf({ ...production, [name]: value });
     expect(faults.filter((fault) => fault.startsWith(`${name}: `))).toHaveLength(1);
@@ -156,7 +158,11 @@ describe("settings that need each other", () => {
   test.each([
     [{ SVC_TLS_CERT_FILE: "/c" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
     [{ SVC_TLS_KEY_FILE: "/k" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
-    [{ SVC_IDP_AUDIENCE: "svc" }, "SVC_IDP_ISSUER: must be given together with SVC_IDP_AUDIENCE"],
+    [{ SVC_IDP_ISSUER: "https://idp.test" }, "SVC_IDP_ISSUER: needs SVC_IDP_AUDIENCE or SVC_IDP_CLIENT_ID"],
+    [{ SVC_IDP_AUDIENCE: "svc" }, "SVC_IDP_AUDIENCE: needs SVC_IDP_ISSUER"],
+    [{ SVC_IDP_CLIENT_ID: "svc" }, "SVC_IDP_CLIENT_ID: needs SVC_IDP_ISSUER"],
+    [{ SVC_IDP_CLIENT_SECRET: "of-svc" }, "SVC_IDP_CLIENT_SECRET: needs SVC_IDP_CLIENT_ID"],
+    [{ SVC_CONSOLE_ROLES: "platform=audit" }, "SVC_CONSOLE_ROLES: needs SVC_IDP_CLIENT_ID"],
     [{ SVC_WORKERS: "2" }, "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"],
     [{ SVC_WORKERS: "2", REDIS_URL: "redis://c" }, "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"],
   ])("%j is a fault", (environment, fault) => {

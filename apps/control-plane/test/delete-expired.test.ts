@@ -42,6 +42,21 @@ async function enrolled({ enrollment, token }: Lapse): Promise<string> {
   return id;
 }
 
+describe("housekeeping deletes a sign-in", () => {
+  test.each([
+    ["that ended two days ago", 48, false],
+    ["that ended an hour ago", 1, true],
+    ["that runs", -1, true],
+  ])("%s, kept %j", async (_name, hoursSinceExpiry, isKept) => {
+    const id = uuidv7();
+    await owner`
+      insert into sign_in (sign_in_id, cookie_hash, issuer, subject, groups, id_token_hash, begun_at, expires_at)
+      values (${id}, ${Buffer.from(id)}, 'https://idp.test', 'ada', '{}', 'h', now(), ${hoursAgo(hoursSinceExpiry)})`;
+    expect(await keepHouse()).toBe("done");
+    expect(await owner`select from sign_in where sign_in_id = ${id}`).toHaveLength(isKept ? 1 : 0);
+  });
+});
+
 const tenDaysAhead = -240;
 
 describe("housekeeping deletes an enrollment", () => {

@@ -15,6 +15,9 @@
       "SVC_IDENTITY_REQUIRED" (toString $settings.identityRequired)
       "SVC_IDP_ISSUER" $settings.identityProvider.issuer
       "SVC_IDP_AUDIENCE" $settings.identityProvider.audience
+      "SVC_IDP_CLIENT_ID" $settings.identityProvider.clientId
+      "SVC_CONSOLE_ROLES" (join "," $settings.consoleRoles)
+      "SVC_CONSOLE_ROLES_CLAIM" $settings.consoleRolesClaim
       "SVC_DISCOVERY_ALLOW" (join "," $settings.discoveryAllow)
       "SVC_RATE_LIMIT_PER_BEARER" $settings.rateLimits.perBearer
       "SVC_RATE_LIMIT_PER_SESSION" $settings.rateLimits.perSession
@@ -41,6 +44,7 @@ telemetryKey: SVC_TELEMETRY_KEY
 keyEncryptionKey: SVC_KEY_ENCRYPTION_KEY
 issuerPrivateKey: SVC_ISSUER_PRIVATE_KEY
 discoveryCredentials: SVC_DISCOVERY_CREDENTIALS
+identityProviderClientSecret: SVC_IDP_CLIENT_SECRET
 {{- end -}}
 
 {{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}

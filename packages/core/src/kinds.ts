@@ -50,6 +50,9 @@ export const administrativeEventKinds = [
   "issuer_epoch_raised",
   "session_revoked",
   "records_retired",
+  "signed_in",
+  "sign_in_ended",
+  "console_viewed",
 ] as const;
 export type AdministrativeEventKind = (typeof administrativeEventKinds)[number];
 

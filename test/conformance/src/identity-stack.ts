@@ -1,4 +1,5 @@
 import { createDatabase, startControlPlane, testBearers } from "@svc/test-support";
+import { signInClient, signInSettings } from "@svc/test-support/openid-provider";
 import postgres from "postgres";
 import { createApi } from "./api.ts";
 import { enrolling } from "./enrollment.ts";
@@ -8,10 +9,10 @@ export type IdentityStack = Awaited<ReturnType<typeof startIdentityStack>>;
 
 /** A control plane on its own database that enrolls agents with assertions of a real OpenID provider. */
 export async function startIdentityStack(env: Readonly<Record<string, string>> = {}) {
-  const [database, provider] = await Promise.all([createDatabase(), startIdentityProvider()]);
+  const [database, provider] = await Promise.all([createDatabase(), startIdentityProvider([signInClient()])]);
   const controlPlane = await startControlPlane(
     { database },
-    { SVC_IDP_ISSUER: provider.issuer, SVC_IDP_AUDIENCE: provider.audience, ...env },
+    { SVC_IDP_AUDIENCE: provider.audience, ...signInSettings(provider), ...env },
   );
   const api = createApi(controlPlane.url, testBearers);
   const sql = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });

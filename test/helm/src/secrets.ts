@@ -15,6 +15,7 @@ export const givenSecrets = (stores: { database: string; owner: string; redis: s
     "telemetry-key": "telemetry-key-of-the-tests",
     "key-encryption-key": Buffer.alloc(32, 7).toString("base64"),
     "issuer.pem": "a key that is only read when it signs",
+    "idp-client-secret": "a-secret-of-the-client-in-tests",
     "discovery.json": JSON.stringify({ "https://ledger.internal": "Bearer of-the-tests" }),
   },
   "svc-control-plane-migration": { "migration-database-url": stores.owner },

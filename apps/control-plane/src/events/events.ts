@@ -10,6 +10,8 @@ const administered = {
   key_rotated: "an issuer key was rotated in",
   key_removed: "an issuer key was removed",
   issuer_epoch_raised: "the issuer epoch was raised",
+  signed_in: "a person signed in",
+  sign_in_ended: "sign-ins were ended",
 } as const satisfies Partial<Record<AdministrativeEventKind, string>>;
 
 type Event<M extends string> = TelemetryEvent<"control_plane", M>;
@@ -44,6 +46,10 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     completionAnswered: (result: Completed) => telemetry.emit(completionEvent(result)),
     agentRevoked: () => telemetry.emit({ count: { svc_revocations: 1 }, log: ["info", "agent revoked"] }),
     identityProviderUnavailable: failed("error", "the identity provider did not answer; no agent was enrolled"),
+    signInFailed: failed(
+      "error",
+      "a person's sign-in failed: the identity provider, or a callback that is not its own",
+    ),
 
     chainRead: (result: "complete" | "broken" | "not_found", seconds: number) =>
       telemetry.emit({

@@ -1,11 +1,10 @@
 import { userSub } from "@svc/core";
-import { readBounded } from "@svc/core/read-bounded";
 import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { z } from "zod";
-import { budgets } from "../budgets.ts";
 import type { Clock } from "../ports/clock.ts";
 import { type IdentityProvider, IdentityProviderUnavailable, type Principal } from "../ports/identity-provider.ts";
 import { singleFlight } from "../ports/single-flight.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 
 interface OpenIdProviderSettings {
   /** Compared as a URL: a provider may write the slash at the end or not. */
@@ -136,19 +135,3 @@ function statedNonce(idToken: string): unknown {
     return undefined;
   }
 }
-
-const maxAnswerBytes = 1_048_576;
-
-/** A fetch that ends in time, follows no redirect, and reads at most 1 MiB, unpacked. */
-const boundedFetch =
-  (fetch: typeof globalThis.fetch) =>
-  async (
-    url: string,
-    { method, headers }: { method: string; headers: Headers | Record<string, string> },
-  ): Promise<Response> => {
-    const signal = AbortSignal.timeout(budgets.identityProvider);
-    const response = await fetch(url, { method, headers, redirect: "manual", signal });
-    const body = await readBounded(response.body, maxAnswerBytes);
-    if (body === undefined) throw new TypeError("the identity provider's answer is too large");
-    return new Response(body, { status: response.status, headers: response.headers });
-  };

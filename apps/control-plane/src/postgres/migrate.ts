@@ -126,6 +126,7 @@ export const presentState: readonly string[] = [
   "enrollment",
   "housekeeping",
   "witness",
+  "sign_in",
 ];
 
 /** Only the owner writes them. */
@@ -158,15 +159,16 @@ async function grantTo(tx: Transaction, appUrl: string): Promise<void> {
   if (role === "" || role === row?.owner) return;
   await tx`grant usage on schema public to ${tx(role)}`;
   await tx`grant select, insert on all tables in schema public to ${tx(role)}`;
-  // A build with fewer migrations has fewer of them.
-  const closed = await tx<{ name: string }[]>`
-    select relname as name from pg_catalog.pg_class
-    where relnamespace = 'public'::regnamespace and relname = any(${ownersOwn}::text[])`;
-  for (const { name } of closed) await tx`revoke insert on ${tx(name)} from ${tx(role)}`;
-  for (const table of presentState) await tx`grant update on ${tx(table)} to ${tx(role)}`;
+  for (const { name } of await thoseThere(tx, ownersOwn)) await tx`revoke insert on ${tx(name)} from ${tx(role)}`;
+  for (const { name } of await thoseThere(tx, presentState)) await tx`grant update on ${tx(name)} to ${tx(role)}`;
   await tx`grant delete on block to ${tx(role)}`;
   const functions = await tx<{ name: string }[]>`
     select proname as name from pg_catalog.pg_proc
     where pronamespace = 'public'::regnamespace and proname = any(${housekeepingFunctions}::text[])`;
   for (const { name } of functions) await tx`grant execute on function ${tx(name)}() to ${tx(role)}`;
 }
+
+/** A build with fewer migrations has fewer of these tables. */
+const thoseThere = (tx: Transaction, tables: readonly string[]) => tx<{ name: string }[]>`
+  select relname as name from pg_catalog.pg_class
+  where relnamespace = 'public'::regnamespace and relname = any(${tables}::text[])`;

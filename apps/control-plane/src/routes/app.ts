@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { installErrorHandling } from "../http/error-handling.ts";
 import type { App } from "../http/routes.ts";
+import { signInRoutes } from "../people/sign-in-routes.ts";
 import { agentRoutes } from "./agents.ts";
 import { auditRoutes } from "./audit.ts";
 import { blockRoutes } from "./blocks.ts";
@@ -40,6 +41,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   wellKnownRoutes,
   healthRoutes,
   documentRoutes,
+  signInRoutes,
   consoleRoutes,
 ];
 

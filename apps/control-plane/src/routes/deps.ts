@@ -1,11 +1,9 @@
 import type { SignInSettings } from "@svc/console";
-import type { CommandDeps } from "../commands/deps.ts";
 import type { Probes } from "../commands/readiness.ts";
-import type { Events } from "../events/events.ts";
-import type { RoutesDeps } from "../http/routes.ts";
+import type { PeopleDeps } from "../people/deps.ts";
 
 /** Everything that routes use. */
-export interface Deps extends CommandDeps, RoutesDeps {
+export interface Deps extends PeopleDeps {
   /** Sign-in of the console. */
   readonly console: SignInSettings;
   readonly probes: Probes;
@@ -14,7 +12,4 @@ export interface Deps extends CommandDeps, RoutesDeps {
   /** The time of the oldest unsealed row; null if all are sealed. */
   readonly oldestUnsealedMs: () => number | null;
   readonly renderMetrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  readonly events: Events;
-  /** Of the running build. */
-  readonly version: string;
 }

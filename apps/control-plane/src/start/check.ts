@@ -116,12 +116,13 @@ interface Secret {
   readonly text: string;
 }
 
-const secretsOf = ({ bearers, madeUpAdminToken, telemetryKey, keyEncryptionKey }: Config): readonly Secret[] =>
+const secretsOf = ({ bearers, madeUpAdminToken, telemetryKey, keyEncryptionKey, signIn }: Config): readonly Secret[] =>
   [
     ...bearers.admin.map(({ token }) => ({ setting: "SVC_ADMIN_TOKEN", text: token })),
     ...bearers.audit.map(({ token }) => ({ setting: "SVC_AUDIT_TOKEN", text: token })),
     ...bearers.identity.map(({ token }) => ({ setting: "SVC_IDENTITY_TOKEN", text: token })),
     { setting: "SVC_TELEMETRY_KEY", text: telemetryKey ?? "" },
+    { setting: "SVC_IDP_CLIENT_SECRET", text: signIn?.clientSecret ?? "" },
     { setting: "SVC_KEY_ENCRYPTION_KEY", text: Buffer.from(keyEncryptionKey ?? []).toString("base64") },
   ].filter(({ text }) => text !== "" && text !== madeUpAdminToken);
 

@@ -27,10 +27,12 @@ import { manifests } from "../postgres/manifests.ts";
 import { policyStore } from "../postgres/policies.ts";
 import { sessionStateReader } from "../postgres/session-state.ts";
 import { sessions } from "../postgres/sessions.ts";
+import { signIns } from "../postgres/sign-ins.ts";
 import { spendLedger } from "../postgres/spends.ts";
 import type { Deps } from "../routes/deps.ts";
 import type { Config } from "./config.ts";
 import { derivedKey } from "./encryption-key.ts";
+import { peopleOf } from "./people.ts";
 import type { Stores } from "./stores.ts";
 
 interface Parts extends Pick<Deps, "version" | "events" | "clock" | "lastHousekeepingMs" | "oldestUnsealedMs"> {
@@ -99,6 +101,8 @@ export function compose({
     identities: identities(stores, denials),
     enrollments: enrollments(writer, denials),
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
+    signIns: signIns(stores),
+    people: config.signIn && peopleOf(config.signIn, { clock, issuer, derivedFrom, isSecure: !isPlain(config, url) }),
     secrets: { next: () => randomBytes(32).toString("base64url") },
     console: {
       key: derivedKey(derivedFrom, "svc console sign-in"),

@@ -66,13 +66,25 @@ const sharedStores: Rule = (values) =>
     ? "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"
     : undefined;
 
+/** `one` has no use without any of the others. */
+const needs =
+  (one: keyof Values, ...others: readonly (keyof Values)[]): Rule =>
+  (values) =>
+    values[one] !== undefined && others.every((other) => isMissing(values, other))
+      ? `${one}: needs ${others.join(" or ")}`
+      : undefined;
+
 const rules: readonly Rule[] = [
   adminToken,
   telemetryKeyRule,
   sealedKeys,
   sharedStores,
   together("SVC_TLS_CERT_FILE", "SVC_TLS_KEY_FILE"),
-  together("SVC_IDP_ISSUER", "SVC_IDP_AUDIENCE"),
+  needs("SVC_IDP_ISSUER", "SVC_IDP_AUDIENCE", "SVC_IDP_CLIENT_ID"),
+  needs("SVC_IDP_AUDIENCE", "SVC_IDP_ISSUER"),
+  needs("SVC_IDP_CLIENT_ID", "SVC_IDP_ISSUER"),
+  needs("SVC_IDP_CLIENT_SECRET", "SVC_IDP_CLIENT_ID"),
+  needs("SVC_CONSOLE_ROLES", "SVC_IDP_CLIENT_ID"),
 ];
 
 function toConfig(values: Values) {
@@ -110,6 +122,13 @@ function toConfig(values: Values) {
     identityProvider: bothOf(values.SVC_IDP_ISSUER, values.SVC_IDP_AUDIENCE, (issuer, audience) => ({
       issuer,
       audience,
+    })),
+    signIn: bothOf(values.SVC_IDP_ISSUER, values.SVC_IDP_CLIENT_ID, (issuer, clientId) => ({
+      issuer,
+      clientId,
+      clientSecret: values.SVC_IDP_CLIENT_SECRET,
+      consoleRoles: values.SVC_CONSOLE_ROLES ?? [],
+      rolesClaim: values.SVC_CONSOLE_ROLES_CLAIM,
     })),
     discoveryAllow: values.SVC_DISCOVERY_ALLOW ?? [],
     discoveryCredentials: values.SVC_DISCOVERY_CREDENTIALS,

@@ -2,6 +2,7 @@ import { scopeName } from "@svc/core";
 import { commaList, text } from "@svc/host";
 import { z } from "zod";
 import { parseAllowedDestination } from "../discovery/allow-list.ts";
+import { type ConsoleRole, consoleRoles } from "../people/deps.ts";
 import type { RateBudget } from "../ports/rate-limit.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 
@@ -29,6 +30,22 @@ function readToken(entry: string): ListedToken | undefined {
   const [, label, token] = tokenEntry.exec(entry) ?? [];
   return token === undefined ? undefined : { label, token };
 }
+
+export interface ConsoleRoleOfValue {
+  /** Of the claim. */
+  readonly value: string;
+  readonly role: ConsoleRole;
+}
+
+/** `value=role`. The value may hold `=`. */
+export const consoleRoleList = listOf(
+  (entry): ConsoleRoleOfValue | undefined => {
+    const at = entry.lastIndexOf("=");
+    const role = consoleRoles.find((name) => name === entry.slice(at + 1));
+    return at < 1 || role === undefined ? undefined : { value: entry.slice(0, at), role };
+  },
+  `each entry must be value=role, the role one of ${consoleRoles.join(", ")}`,
+);
 
 export const allowedDestinations = listOf(parseAllowedDestination, "each entry must be a host, an address or a CIDR");
 

@@ -14,6 +14,7 @@ import { fewestConnections } from "../postgres/connections.ts";
 import {
   allowedDestinations,
   base64Key,
+  consoleRoleList,
   databaseUrl,
   discoveryCredentials,
   issuerUrl,
@@ -96,8 +97,11 @@ const deciding = {
     "Scopes whose enforcement points may merely observe: a list, `*` or `none`.",
   ),
   SVC_IDENTITY_REQUIRED: defaulted(flag, "false", "Whether every hop needs proof of an enrolled agent's key."),
-  SVC_IDP_ISSUER: optional(httpUrl, "OpenID provider whose ID tokens bind an agent to a person."),
-  SVC_IDP_AUDIENCE: optional(text, "`aud` of those ID tokens."),
+  SVC_IDP_ISSUER: optional(
+    httpUrl,
+    "OpenID provider of the people: its ID tokens bind agents (`SVC_IDP_AUDIENCE`), and its logins sign in (`SVC_IDP_CLIENT_ID`).",
+  ),
+  SVC_IDP_AUDIENCE: optional(text, "`aud` of the ID tokens that bind an agent to a person."),
   SVC_DISCOVERY_ALLOW: optional(
     allowedDestinations,
     "Hosts and CIDRs that discovery may reach although they are loopback, link-local or private.",
@@ -106,6 +110,23 @@ const deciding = {
     discoveryCredentials,
     'A JSON object of origins and the `Authorization` that discovery sends them, such as `{"https://ledger.internal": "Bearer ..."}`.',
     secret,
+  ),
+};
+
+const signingIn = {
+  SVC_IDP_CLIENT_ID: optional(
+    text,
+    "This service's client at `SVC_IDP_ISSUER`, for people who sign in; its redirect address is `/sign-in/callback` at the host of `SVC_ISSUER`.",
+  ),
+  SVC_IDP_CLIENT_SECRET: optional(text, "Its secret; without it, the client is a public one.", secret),
+  SVC_CONSOLE_ROLES: optional(
+    consoleRoleList,
+    "What opens the console to a person who signed in: `value=audit` or `value=admin` for values of `SVC_CONSOLE_ROLES_CLAIM`, comma-separated.",
+  ),
+  SVC_CONSOLE_ROLES_CLAIM: defaulted(
+    text,
+    "groups",
+    "The claim of ID token or UserInfo with those values: its name, or a path as `realm_access.roles`.",
   ),
 };
 
@@ -131,5 +152,6 @@ export const controlPlaneSettings = {
   ...stores,
   ...issuing,
   ...deciding,
+  ...signingIn,
   ...limiting,
 } satisfies Record<ControlPlaneSettingName, Setting<unknown>>;

@@ -1,0 +1,51 @@
+import type { NewEvent } from "./administrative-event.ts";
+import type { Paged } from "./audit-reads.ts";
+
+/** A person's sign-in, in one browser. */
+export interface SignIn {
+  /** A UUIDv7. */
+  readonly signInId: string;
+  /** Of the provider, in its own spelling. */
+  readonly issuer: string;
+  /** `sub` at that provider. */
+  readonly subject: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  /** Values of the claim that gives roles. */
+  readonly groups: readonly string[];
+  /** base64url(SHA-256) of the ID token. */
+  readonly idTokenHash: string;
+  readonly begunAtMs: number;
+  readonly expiresAtMs: number;
+  readonly endedAtMs: number | null;
+  /** The label of a bearer, or the subject. */
+  readonly endedBy: string | null;
+}
+
+export interface NewSignIn extends Omit<SignIn, "endedAtMs" | "endedBy"> {
+  /** SHA-256 of the cookie's value. */
+  readonly cookieHash: Uint8Array;
+}
+
+export type SignInChoice = { readonly signInId: string } | { readonly subject: string };
+
+export interface EndOfSignIns {
+  readonly by: string;
+  readonly atMs: number;
+  /** The event of one that ends. */
+  readonly eventOf: (ended: Pick<SignIn, "signInId" | "issuer" | "subject">) => NewEvent;
+}
+
+/** Every change commits its event with it; durable when it resolves. */
+export interface SignIns {
+  /** False if a sign-in of this id was begun before; then nothing is stored. */
+  begin(signIn: NewSignIn, event: NewEvent): Promise<boolean>;
+  /** The sign-in of a cookie; undefined unless it runs at `nowMs`. */
+  running(cookieHash: Uint8Array, nowMs: number): Promise<SignIn | undefined>;
+  find(signInId: string): Promise<SignIn | undefined>;
+  /** Newest first; `after` is the id of the row before. */
+  page(query: Paged<string> & { readonly subject: string | undefined }): Promise<readonly SignIn[]>;
+  /** Ends those that run at `atMs`; how many. */
+  end(which: SignInChoice, end: EndOfSignIns): Promise<number>;
+  recordView(event: NewEvent): Promise<void>;
+}
