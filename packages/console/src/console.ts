@@ -14,7 +14,7 @@ import { scopePage, scopesPage } from "./pages/scopes.ts";
 import { sessionPage, sessionsPage } from "./pages/sessions.ts";
 import { wouldBlockPage } from "./pages/would-block.ts";
 import type { ConsolePorts, Refusal, Viewer } from "./ports.ts";
-import { nextWithin, returningPage, signInPage, signIns } from "./sign-in.ts";
+import { nextWithin, noRolePage, returningPage, signInPage, signIns } from "./sign-in.ts";
 import { layout, type Page, type View } from "./view.ts";
 
 /** No foreign resources, no inline scripts, no framing, no caching (CSP level 3; RFC 9111). */
@@ -54,7 +54,8 @@ interface Host extends ConsolePorts {
 export function createConsole(ports: ConsolePorts): Hono {
   const app = new Hono();
   const cookies = signIns(ports.signIn, ports.clock);
-  const show: Host["show"] = (c, view, viewer = cookies.holder(c)) => {
+  const show: Host["show"] = async (c, view, known) => {
+    const viewer = known ?? cookies.holder(c) ?? (await ports.people?.holder(c).catch(() => undefined))?.viewer;
     for (const [name, value] of Object.entries(view.headers ?? {})) {
       // Browsers would ask for a password, which the console does not have.
       if (name !== "WWW-Authenticate") c.header(name, value);
@@ -102,29 +103,38 @@ function assetRoute(app: Hono, { show }: Host): void {
   });
 }
 
-function signInRoutes(app: Hono, { cookies, show, readQuery, readForm, viewerOf, countCall }: Host): void {
-  app.get("/console/sign-in", (c) => show(c, signInPage(nextWithin(readQuery(c.req.raw.url).next))));
+function signInRoutes(app: Hono, { cookies, show, readQuery, readForm, viewerOf, countCall, people }: Host): void {
+  const providerHost = people?.providerHost;
+  app.get("/console/sign-in", (c) =>
+    show(c, signInPage({ next: nextWithin(readQuery(c.req.raw.url).next), providerHost })),
+  );
   app.post("/console/sign-in", async (c) => {
     const form = await readForm(c.req.raw);
     const next = nextWithin(form.get("next"));
     const viewer = viewerOf(form.get("token")?.trim() ?? "");
-    if (viewer === undefined) return show(c, signInPage(next, "This is not an audit reader's token."));
+    if (viewer === undefined) {
+      return show(c, signInPage({ next, providerHost, refusal: "This is not an audit reader's token." }));
+    }
     await countCall(viewer);
     cookies.begin(c, viewer);
     return c.redirect(next, 303);
   });
-  app.post("/console/sign-out", (c) => {
+  app.post("/console/sign-out", async (c) => {
     cookies.end(c);
-    return c.redirect("/console/sign-in", 303);
+    return c.redirect((await people?.end(c)) ? "/sign-out" : "/console/sign-in", 303);
   });
 }
 
 function pageRoute(app: Hono, host: Host, page: Page): void {
   app.get(page.path, async (c) => {
-    const viewer = host.cookies.holder(c);
-    if (viewer === undefined) return toSignIn(c);
+    const person = await host.people?.holder(c);
+    const viewer = person?.viewer ?? host.cookies.holder(c);
+    if (viewer === undefined) return person === undefined ? toSignIn(c) : host.show(c, noRolePage(person.label));
     await host.countCall(viewer);
     const query = Object.entries(host.readQuery(c.req.raw.url)).filter(([, value]) => value !== "");
+    const parameters = query.map(([name]) => name);
+    // First, so that no page is shown that is not on record.
+    if (viewer === person?.viewer) await person?.recordView({ path: c.req.path, parameters });
     const view = await page.render(host, { params: c.req.param(), query: Object.fromEntries(query) });
     return host.show(c, view, viewer);
   });

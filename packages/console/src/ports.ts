@@ -16,6 +16,7 @@ import type {
   StandingBlock,
   WouldBlock,
 } from "@svc/core";
+import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
 /** The query of an address: each parameter once, as sent. */
@@ -38,11 +39,11 @@ export interface Refusal {
   readonly details?: { readonly [name: string]: unknown } | undefined;
 }
 
-/** The holder of a bearer token that reads the record. */
+/** Who reads the record: the holder of a bearer token, or a person with a role. */
 export interface Viewer {
   readonly plane: "admin" | "audit" | "identity";
   readonly label: string;
-  /** Identifies the token without containing it. */
+  /** Identifies the token without containing it, or the sign-in. */
   readonly id: string;
 }
 
@@ -55,12 +56,34 @@ export interface SignInSettings {
   readonly isSecure: boolean;
 }
 
+/** A person who signed in with the OpenID provider. */
+export interface ConsolePerson {
+  /** What this person may see; undefined without a role. */
+  readonly viewer: Viewer | undefined;
+  /** The name, or the subject. */
+  readonly label: string;
+  /** Keeps on record that the person saw this page. @param parameters names of the query's parameters */
+  recordView(page: { readonly path: string; readonly parameters: readonly string[] }): Promise<void>;
+}
+
+/** Sign-ins with an OpenID provider, beside those with a token. */
+export interface ConsolePeople {
+  /** Of the provider, as people know it. */
+  readonly providerHost: string;
+  /** By the request's cookie. */
+  holder(c: Context): Promise<ConsolePerson | undefined>;
+  /** Ends the sign-in of the request's cookie; whether there was one. */
+  end(c: Context): Promise<boolean>;
+}
+
 export interface ConsolePorts {
   readonly reads: ConsoleReads;
   readonly clock: { nowMs(): number };
   /** Of the running build. */
   readonly version: string;
   readonly signIn: SignInSettings;
+  /** Undefined where no client of an OpenID provider is configured. */
+  readonly people: ConsolePeople | undefined;
   /** The viewer whose token this is; undefined for any other text. */
   viewerOf(token: string): Viewer | undefined;
   /** @throws where the viewer has called too often */

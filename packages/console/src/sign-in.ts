@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
-import { type Markup, notice } from "./markup.ts";
+import { isolated, type Markup, notice } from "./markup.ts";
 import type { ConsolePorts, SignInSettings, Viewer } from "./ports.ts";
 import type { View } from "./view.ts";
 
@@ -43,11 +43,26 @@ export function signIns({ key, holders, isSecure }: SignInSettings, clock: Conso
 const macOf = (key: Uint8Array, end: string, { plane, id }: Viewer): Buffer =>
   createHmac("sha256", key).update(`${end} ${plane} ${id}`).digest();
 
-/** `next`: the path to show afterwards. `refusal`: why the last attempt failed. */
-export const signInPage = (next: string, refusal?: string): View => ({
+interface SignInOffer {
+  /** The path to show afterwards. */
+  readonly next: string;
+  /** The host of the OpenID provider, if people may sign in there. */
+  readonly providerHost: string | undefined;
+  /** Why the last attempt failed. */
+  readonly refusal?: string;
+}
+
+const signInAddress = (next: string): string => `/sign-in?${new URLSearchParams({ next })}`;
+
+export const signInPage = ({ next, providerHost, refusal }: SignInOffer): View => ({
   title: "Sign in",
   ...(refusal !== undefined && { status: 401 as const }),
   body: html`<div class="sign-in">
+${
+  providerHost !== undefined &&
+  html`<p><a class="button primary" href="${signInAddress(next)}">Sign in with ${isolated(providerHost)}</a></p>
+<h2>Sign in with a token</h2>`
+}
 ${
   refusal !== undefined &&
   html`<div id="refusal" role="alert">${notice("deny", refusal, html`<p>Enter one of the tokens of <code>SVC_AUDIT_TOKEN</code> or <code>SVC_ADMIN_TOKEN</code> as the service is configured now: only the token, without <code>Bearer</code> and without the label before its <code>=</code>.</p>`)}</div>`
@@ -56,10 +71,23 @@ ${
 <input type="hidden" name="next" value="${next}">
 <label for="token">Audit reader's token</label>
 <input id="token" name="token" type="password" required autocomplete="off" spellcheck="false"${refusal !== undefined && html` aria-invalid="true" aria-describedby="refusal"`}>
-<button class="primary">Sign in</button>
+<button${providerHost === undefined && html` class="primary"`}>Sign in</button>
 </form>
 <p class="hint">One of <code>SVC_AUDIT_TOKEN</code>. The service exchanges it for a cookie that opens only these pages, for one hour; it does not store the token. Except on localhost, use HTTPS: otherwise your browser drops the cookie.</p>
 </div>`,
+});
+
+/** For a person who signed in and has no role. */
+export const noRolePage = (label: string): View => ({
+  title: "No access",
+  status: 403,
+  body: html`${notice(
+    "deny",
+    "Your account does not open this console.",
+    html`<p>You are signed in as ${isolated(label)}. Ask an administrator to add one of your groups to <code>SVC_CONSOLE_ROLES</code>, then sign in again.</p>`,
+  )}
+<form method="post" action="/console/sign-out"><button>Sign out</button></form>
+<p><a href="/console/sign-in">Sign in with a token</a></p>`,
 });
 
 /** Reloads a page, since browsers send a SameSite=Strict cookie only with navigations from this site. */

@@ -51,6 +51,7 @@ export const fakePorts = (changes: Partial<ConsolePorts> = {}): ConsolePorts => 
   clock: { nowMs: () => Date.now() },
   version: "1.2.3",
   signIn: { key: new Uint8Array(32).fill(1), holders: Object.values(viewers), isSecure: false },
+  people: undefined,
   viewerOf: (token) => viewers[token],
   countCall: async () => {},
   readQuery: (url) => Object.fromEntries(new URL(url).searchParams),

@@ -89,11 +89,13 @@ async function store(
 ): Promise<boolean> {
   const { people, secrets, clock, ids } = deps;
   const { kind, ...facts } = person;
+  const groups = facts.groups.filter((group) => people.rolesOf([group]).length > 0);
   const value = secrets.next();
   const begunAtMs = clock.nowMs();
   const isNew = await deps.signIns.begin(
     {
       ...facts,
+      groups,
       signInId,
       cookieHash: cookieHash(value, people),
       begunAtMs,
@@ -114,11 +116,12 @@ async function store(
   return true;
 }
 
-/** Ends the sign-in of the request's cookie, if it has one. */
-export async function endOwnSignIn(c: Context, deps: SignInDeps, reason: string): Promise<void> {
+/** Ends the sign-in of the request's cookie; false if it has none. */
+export async function endOwnSignIn(c: Context, deps: SignInDeps, reason: string): Promise<boolean> {
   const signedIn = await signInPages(deps).holder(c);
   personCookie(c, deps.people).remove();
-  if (signedIn === undefined) return;
+  if (signedIn === undefined) return false;
   const { signInId, subject } = signedIn;
   if ((await endSignIns(deps, { signInId }, { by: subject, reason })) > 0) deps.events.administered("sign_in_ended");
+  return true;
 }

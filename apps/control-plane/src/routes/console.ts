@@ -12,6 +12,7 @@ import { readForm } from "../http/form.ts";
 import { type Paging, readPage } from "../http/page.ts";
 import { decodeQuery, readQuery } from "../http/query.ts";
 import type { App, PagedRead } from "../http/routes.ts";
+import { consolePeople } from "../people/console-people.ts";
 import { agentReads } from "./agents.ts";
 import { decisionReads, wouldBlockReads } from "./audit.ts";
 import type { Deps } from "./deps.ts";
@@ -38,6 +39,7 @@ const consolePorts = (deps: Deps): ConsolePorts => ({
   clock: deps.clock,
   version: deps.version,
   signIn: deps.console,
+  people: deps.people && consolePeople({ ...deps, people: deps.people }),
   viewerOf(token) {
     try {
       return deps.bearers("audit", `Bearer ${token}`);
