@@ -10,6 +10,7 @@ const bearers = createBearers({
   ],
   audit: [{ label: "audit", token: token("audit") }],
   identity: [{ label: "identity", token: token("identity") }],
+  enforcement: [{ label: "enforcement", token: token("enforcement") }],
 });
 
 const holder = (plane: Plane, authorization: string | null): string => {
@@ -23,11 +24,12 @@ const holder = (plane: Plane, authorization: string | null): string => {
 
 describe("each plane accepts its own tokens and those it falls back to", () => {
   const table: Record<string, Record<Plane, string>> = {
-    alice: { admin: "alice", audit: "alice", identity: "alice" },
-    bob: { admin: "bob", audit: "bob", identity: "bob" },
-    audit: { admin: "401", audit: "audit", identity: "audit" },
-    identity: { admin: "401", audit: "401", identity: "identity" },
-    stranger: { admin: "401", audit: "401", identity: "401" },
+    alice: { admin: "alice", audit: "alice", identity: "alice", enforcement: "401" },
+    bob: { admin: "bob", audit: "bob", identity: "bob", enforcement: "401" },
+    audit: { admin: "401", audit: "audit", identity: "audit", enforcement: "401" },
+    identity: { admin: "401", audit: "401", identity: "identity", enforcement: "401" },
+    enforcement: { admin: "401", audit: "401", identity: "401", enforcement: "enforcement" },
+    stranger: { admin: "401", audit: "401", identity: "401", enforcement: "401" },
   };
   test.each(Object.entries(table).flatMap(([name, row]) => planes.map((plane) => ({ name, plane, want: row[plane] }))))(
     "$name at $plane: $want",
@@ -74,7 +76,12 @@ test("the scheme's case does not matter (RFC 9110 section 11.1)", () => {
 });
 
 test("a plane without tokens accepts only those it falls back to", () => {
-  const adminOnly = createBearers({ admin: [{ label: "admin", token: good }], audit: [], identity: [] });
+  const adminOnly = createBearers({
+    admin: [{ label: "admin", token: good }],
+    audit: [],
+    identity: [],
+    enforcement: [],
+  });
   expect(adminOnly("identity", `Bearer ${good}`)).toMatchObject({ plane: "admin", label: "admin" });
   expect(() => adminOnly("audit", `Bearer ${token("audit")}`)).toThrow(ApiError);
 });
@@ -84,6 +91,7 @@ test("tokens with one label have different ids, and no id contains its token", (
     admin: ["one", "two"].map((name) => ({ label: "admin", token: token(name) })),
     audit: [],
     identity: [],
+    enforcement: [],
   });
   const [one, two] = ["one", "two"].map((name) => twins("admin", `Bearer ${token(name)}`).id);
   expect(one).not.toBe(two);

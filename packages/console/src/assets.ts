@@ -6,7 +6,9 @@ const own = new URL("../assets/", import.meta.url);
 const uplot = new URL("dist/", `file://${createRequire(import.meta.url).resolve("uplot/package.json")}`);
 
 const files: readonly (readonly [name: string, url: URL])[] = [
-  ...["base.css", "parts.css", "follow.js", "plots.js", "icon.svg"].map((name) => [name, new URL(name, own)] as const),
+  ...["base.css", "parts.css", "people.css", "follow.js", "plots.js", "icon.svg"].map(
+    (name) => [name, new URL(name, own)] as const,
+  ),
   ["uplot.js", new URL("uPlot.iife.min.js", uplot)],
   ["uplot.css", new URL("uPlot.min.css", uplot)],
 ];

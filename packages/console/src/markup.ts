@@ -58,3 +58,6 @@ export function facts(pairs: readonly (readonly [name: string, value: Content])[
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
   return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl>`;
 }
+
+/** The service's sign: two who are connected. */
+export const mark = html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><circle cx="3.5" cy="8" r="2.5"/><circle cx="12.5" cy="8" r="2.5"/><path d="M6 8h4"/></svg>`;

@@ -41,7 +41,7 @@ export interface Refusal {
 
 /** Who reads the record: the holder of a bearer token, or a person with a role. */
 export interface Viewer {
-  readonly plane: "admin" | "audit" | "identity";
+  readonly plane: string;
   readonly label: string;
   /** Identifies the token without containing it, or the sign-in. */
   readonly id: string;

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { isolated, type Markup } from "./markup.ts";
+import { isolated, type Markup, mark } from "./markup.ts";
 import type { ConsolePorts, Query, Viewer } from "./ports.ts";
 
 /** The parts of the console that the navigation leads to. */
@@ -78,5 +78,3 @@ ${
 <form class="viewer" method="post" action="/console/sign-out"><span>${isolated(viewer.label)}</span> <button>Sign out</button></form>`
 }
 </header>`;
-
-const mark = html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><circle cx="3.5" cy="8" r="2.5"/><circle cx="12.5" cy="8" r="2.5"/><path d="M6 8h4"/></svg>`;

@@ -43,11 +43,13 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** Error codes of the token exchange (RFC 6749 section 5.2, RFC 8693 section 2.2.2; `slow_down`: RFC 8628 section 3.5). */
+/** Error codes of the token endpoints (RFC 6749 section 5.2, RFC 8693 section 2.2.2; `slow_down`: RFC 8628 section 3.5). */
 export const oauthErrorCodes = [
   "invalid_request",
+  "invalid_client",
   "invalid_grant",
   "unsupported_grant_type",
+  "invalid_scope",
   "invalid_target",
   "slow_down",
 ] as const;

@@ -37,6 +37,7 @@ export const administrativeEventKinds = [
   "manifest_submitted",
   "manifest_overridden",
   "consent_granted",
+  "consent_refused",
   "token_renewed",
   "enroll_token_issued",
   "agent_enrolled",

@@ -55,8 +55,8 @@ export interface CommandDeps extends HopDeps {
   readonly manifests: Manifests;
   readonly discover: Discover;
   readonly sessions: Sessions;
-  /** For a consent that names no lifetime. */
-  readonly consentTtlSeconds: number;
+  /** Of a consent to this scope that names no lifetime. */
+  readonly consentTtlSeconds: (scope: string) => number;
   readonly blocks: Blocks;
   readonly identities: Identities;
   readonly enrollments: Enrollments;

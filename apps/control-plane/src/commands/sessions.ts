@@ -4,6 +4,7 @@ import {
   entryAgents,
   grantsNothing,
   isInGoodStanding,
+  type PolicyIndex,
   type PresentDenials,
   policySchemaVersion,
   type SessionFacts,
@@ -14,10 +15,11 @@ import type { EndEvent, Ending } from "../ports/sessions.ts";
 import type { BodyOf, CommandDeps } from "./deps.ts";
 import { isUuid } from "./identifier.ts";
 
-type ConsentDeps = Pick<
+type PlanDeps = Pick<
   CommandDeps,
-  "clock" | "ids" | "policies" | "sessions" | "sessionState" | "consentTtlSeconds" | "signer" | "requireAcknowledged"
+  "clock" | "ids" | "policies" | "sessionState" | "consentTtlSeconds" | "requireAcknowledged"
 >;
+type ConsentDeps = PlanDeps & Pick<CommandDeps, "sessions" | "signer">;
 
 /** `policyVersion` is the one that the human saw. */
 interface GrantConsent extends BodyOf<typeof consentRequest> {
@@ -36,9 +38,27 @@ interface DeniedAgent {
   readonly reason: DenyReason;
 }
 
+type Planned =
+  | {
+      readonly kind: "planned";
+      readonly session: SessionFacts;
+      readonly policyHash: string;
+      readonly policy: PolicyIndex;
+    }
+  | Exclude<Consented, { readonly kind: "granted" }>;
+
 /** Starts a session, which pins the scope's current policy (docs/reference/routes.md#consent). */
 export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Promise<Consented> {
-  const { scope, userSub, ttlSeconds = deps.consentTtlSeconds, policyVersion, consentedBy } = command;
+  const planned = await planConsent(deps, command);
+  if (planned.kind !== "planned") return planned;
+  const { session, policyHash } = planned;
+  const denialEpoch = await deps.sessions.create(session, { eventId: deps.ids.next(), policyHash });
+  return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
+}
+
+/** The session that a consent would start now; it stores nothing. */
+export async function planConsent(deps: PlanDeps, command: GrantConsent): Promise<Planned> {
+  const { scope, userSub, ttlSeconds = deps.consentTtlSeconds(command.scope), policyVersion, consentedBy } = command;
   deps.requireAcknowledged();
   const latest = await deps.policies.latest(scope);
   if (latest === undefined) return { kind: "scope_not_found" };
@@ -67,8 +87,7 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
     // A whole second, as in the tokens: they end when the session is said to.
     expiresAtMs: (Math.floor(consentedAtMs / 1000) + ttlSeconds) * 1000,
   };
-  const denialEpoch = await deps.sessions.create(session, { eventId: deps.ids.next(), policyHash });
-  return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
+  return { kind: "planned", session, policyHash, policy };
 }
 
 function deniedAgent(agent: string, { identities }: PresentDenials): DeniedAgent {

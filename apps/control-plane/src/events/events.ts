@@ -4,6 +4,8 @@ import type { Completed } from "../commands/identity.ts";
 import { hopEvents } from "./hop-events.ts";
 
 const administered = {
+  consent_granted: "a person consented",
+  consent_refused: "a person refused a consent",
   session_revoked: "sessions were ended",
   block_set: "an emergency block was set",
   block_lifted: "an emergency block was lifted",

@@ -44,7 +44,7 @@ async function callerOf({ bearers, verifySubject }: RouteAuth, access: Access, a
  * credentials only, so that a stranger cannot use up a caller's budget. A token counts for its session.
  */
 export const callerLimits = ({ perBearer, perSession }: RateLimits) => ({
-  bearer: async ({ id }: Bearer): Promise<number> => perBearer?.take(id) ?? 0,
+  bearer: async ({ id }: Pick<Bearer, "id">): Promise<number> => perBearer?.take(id) ?? 0,
   session: async (subject: SubjectToken): Promise<number> =>
     ("claims" in subject ? perSession?.take(subject.claims.sessionId) : undefined) ?? 0,
 });

@@ -14,6 +14,7 @@ const schemes = {
   admin: "The admin plane's bearer token.",
   audit: "The audit reader's bearer token.",
   identity: "The identity reader's bearer token.",
+  enforcement: "An enforcement point's bearer token.",
   hop: "The caller's current-hop token.",
 } as const;
 
@@ -22,6 +23,7 @@ const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none"
   admin: ["admin"],
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
+  enforcement: ["enforcement"],
   admin_if_sent: ["admin", "none"],
   current_hop: ["hop"],
   narrowed: ["hop"],

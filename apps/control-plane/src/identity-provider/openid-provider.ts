@@ -6,16 +6,19 @@ import { type IdentityProvider, IdentityProviderUnavailable, type Principal } fr
 import { singleFlight } from "../ports/single-flight.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 
-interface OpenIdProviderSettings {
+export interface ProviderSettings {
   /** Compared as a URL: a provider may write the slash at the end or not. */
   readonly issuer: URL;
-  /** `aud` of the ID tokens. */
-  readonly audience: string;
   readonly clock: Clock;
   readonly fetch?: typeof globalThis.fetch;
 }
 
-interface Provider {
+interface OpenIdProviderSettings extends ProviderSettings {
+  /** `aud` of the ID tokens. */
+  readonly audience: string;
+}
+
+export interface Provider {
   /** In the provider's own spelling. */
   readonly issuer: string;
   readonly keys: JWTVerifyGetKey;
@@ -23,14 +26,19 @@ interface Provider {
 }
 
 /** An OpenID provider by discovery (OpenID Connect Discovery 1.0 section 4), which is repeated after an hour. */
-export function openIdProvider(settings: OpenIdProviderSettings): IdentityProvider {
+export function discoveredProvider(settings: ProviderSettings): () => Promise<Provider> {
   let known: Provider | undefined;
   const discoverOnce = singleFlight(async () => {
     known = await discover(settings);
     return known;
   });
-  const provider = async (): Promise<Provider> =>
+  return async () =>
     known !== undefined && settings.clock.nowMs() - known.discoveredAtMs < discoveryValidMs ? known : discoverOnce();
+}
+
+/** The provider's ID tokens, which bind an agent to a person. */
+export function openIdProvider(settings: OpenIdProviderSettings): IdentityProvider {
+  const provider = discoveredProvider(settings);
   return {
     async principalOf(idToken, nonce) {
       // A token for another key needs no request.
@@ -44,7 +52,7 @@ const discoveryValidMs = 3_600_000;
 /** Only the holder of a credential can cause the read of a new key. */
 const keyCooldownMs = 1_000;
 
-async function discover({ issuer, clock, fetch = globalThis.fetch }: OpenIdProviderSettings): Promise<Provider> {
+async function discover({ issuer, clock, fetch = globalThis.fetch }: ProviderSettings): Promise<Provider> {
   const isSecure = issuer.protocol === "https:";
   const bounded = boundedFetch(fetch);
   try {
@@ -73,13 +81,13 @@ const withProviderFaults =
   };
 
 /** Without shared secrets: their holder could sign for any person. */
-const algorithms = [
+export const algorithms = [
   ...["RS", "PS", "ES"].flatMap((family) => [`${family}256`, `${family}384`, `${family}512`]),
   ...["EdDSA", "Ed25519"],
 ];
 
 /** The provider's clock differs. */
-const clockToleranceSeconds = 5;
+export const clockToleranceSeconds = 5;
 
 async function verify(
   { issuer, keys }: Provider,

@@ -15,3 +15,17 @@ export interface IdentityProvider {
   /** Undefined for an invalid ID token or another `nonce`. @throws {IdentityProviderUnavailable} */
   principalOf(idToken: string, nonce: string): Promise<Principal | undefined>;
 }
+
+/** The provider's word that one of its people uses a client here (draft-ietf-oauth-identity-assertion-authz-grant). */
+export interface IdentityAssertion extends Principal {
+  readonly clientId: string;
+  readonly jti: string;
+  readonly resource: string | undefined;
+  /** Space-separated. */
+  readonly scope: string | undefined;
+}
+
+export interface IdentityAssertions {
+  /** Undefined for one that is invalid, over, or for another audience. @throws {IdentityProviderUnavailable} */
+  verify(assertion: string, audience: string): Promise<IdentityAssertion | undefined>;
+}

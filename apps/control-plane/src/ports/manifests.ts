@@ -23,6 +23,10 @@ import type { Paged } from "./audit-reads.ts";
 
 export interface Manifests {
   agentId(name: string): Promise<string | undefined>;
+  /** Of every registered agent. */
+  agentNames(): Promise<readonly string[]>;
+  /** The kept canonical forms of these hashes; one that is not the text of its hash is left out. */
+  definitionTexts(hashes: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** By name. */
   listAgents(query: AgentQuery): Promise<readonly AgentSummary[]>;
   /** The latest reconciliation of an agent. */

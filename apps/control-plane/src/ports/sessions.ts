@@ -22,6 +22,8 @@ export interface ConsentEvent {
   readonly eventId: string;
   /** base64url(SHA-256) of the pinned policy's document. */
   readonly policyHash: string;
+  /** Further facts: what the person saw, and whom it is for. */
+  readonly details?: NewEvent["details"];
 }
 
 export interface Ending {

@@ -4,7 +4,7 @@ import { AuthorityUnproven, type Manifests, type StoredManifest, type StoredRepo
 import type { Authenticity } from "./authenticity.ts";
 import type { Fragment, Pool, Pools } from "./database.ts";
 import { acceptedManifests, openSubmission } from "./manifest-submission.ts";
-import { withTexts } from "./tool-definitions.ts";
+import { definitionTexts, withTexts } from "./tool-definitions.ts";
 
 interface ReportRow extends Omit<StoredReport, "attestation" | "definitions"> {
   readonly definitions: readonly DefinitionChange[];
@@ -40,6 +40,11 @@ export const manifests = (
     const [row] = await rows<{ agent_id: string }>`select agent_id from agent where name = ${name}`;
     return row?.agent_id;
   },
+  async agentNames() {
+    const found = await rows<{ name: string }>`select name from agent order by name collate "C"`;
+    return found.map(({ name }) => name);
+  },
+  definitionTexts: (hashes) => definitionTexts({ rows }, hashes),
   /** Compares names by byte, so that no locale changes the pages. */
   listAgents: ({ status, after, limit }) => rows<AgentSummary>`
     select a.agent_id as "agentId", a.name, m.version as "latestVersion", m.status as "latestStatus"

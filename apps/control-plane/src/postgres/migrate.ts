@@ -150,6 +150,7 @@ const housekeepingFunctions = [
   "purge_ended",
   "count_would_blocks",
   "purge_retired_counts",
+  "purge_past_consents",
 ];
 
 /** Runs after every migration, so that new tables are covered. Nothing if the owner itself serves. */

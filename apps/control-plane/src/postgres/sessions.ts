@@ -25,7 +25,7 @@ interface ReadRow extends SessionFacts, RevocationColumns {
 export const sessions = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writer">): Sessions => {
   const known = new LRUCache<string, SessionFacts>({ max: cachedSessions });
   return {
-    create: (session, event) => writer.transaction((tx) => insert(tx, session, event)),
+    create: (session, event) => writer.transaction((tx) => insertSession(tx, session, event)),
     async find(sessionId) {
       const cached = known.get(sessionId);
       if (cached !== undefined) return cached;
@@ -82,7 +82,12 @@ export const sessionPages = ({ rows, sql }: Pool): Pick<AuditReads, "sessions"> 
   },
 });
 
-async function insert(tx: Transaction, session: SessionFacts, { eventId, policyHash }: ConsentEvent): Promise<string> {
+/** Returns the session's denial epoch. */
+export async function insertSession(
+  tx: Transaction,
+  session: SessionFacts,
+  { eventId, policyHash, details }: ConsentEvent,
+): Promise<string> {
   const { sessionId, scope, policyVersion, consentedBy, consentedAtMs } = session;
   await tx`
     insert into session
@@ -96,7 +101,7 @@ async function insert(tx: Transaction, session: SessionFacts, { eventId, policyH
     atMs: consentedAtMs,
     actor: consentedBy,
     sessionId,
-    details: { scope, policy_version: policyVersion, policy_sha256: policyHash },
+    details: { scope, policy_version: policyVersion, policy_sha256: policyHash, ...details },
   });
   const [denials] = await tx<{ epoch: string }[]>`select epoch from denial_epoch`;
   if (denials === undefined) throw new DatabaseUnavailable("the denial epoch's row is missing: the schema is damaged");

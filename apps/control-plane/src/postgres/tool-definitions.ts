@@ -20,18 +20,24 @@ export async function addDefinitions(tx: Transaction, definitions: Iterable<Tool
     on conflict do nothing`;
 }
 
-/** The changes of each report with their texts. A text that is not the one of its hash counts as none. */
+/** By hash. A text that is not the one of its hash counts as none. */
+export async function definitionTexts(
+  { rows }: Pick<Pool, "rows">,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (hashes.length === 0) return new Map();
+  const stored = await rows<{ hash: string; definition: string }>`
+    select hash, definition from tool_definition where hash = any(${hashes as string[]}::text[])`;
+  return new Map(stored.map(({ definition }) => [sha256Base64url(definition), definition]));
+}
+
+/** The changes of each report with their texts. */
 export async function withTexts<R extends { readonly definitions: readonly DefinitionChange[] }>(
   { rows }: Pick<Pool, "rows">,
   reports: readonly R[],
 ): Promise<readonly (Omit<R, "definitions"> & { readonly definitions: readonly ChangedDefinition[] })[]> {
   const hashes = reports.flatMap(({ definitions }) => definitions.flatMap(({ before, now }) => [before, now]));
-  const stored =
-    hashes.length === 0
-      ? []
-      : await rows<{ hash: string; definition: string }>`
-          select hash, definition from tool_definition where hash = any(${hashes}::text[])`;
-  const texts = new Map(stored.map(({ definition }) => [sha256Base64url(definition), definition]));
+  const texts = await definitionTexts({ rows }, hashes);
   const textOf = (hash: string) => texts.get(hash) ?? null;
   return reports.map(({ definitions, ...report }) => ({
     ...report,

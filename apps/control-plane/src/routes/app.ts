@@ -1,7 +1,10 @@
 import { Hono } from "hono";
 import { installErrorHandling } from "../http/error-handling.ts";
 import type { App } from "../http/routes.ts";
+import { consentPageRoutes } from "../people/consent-pages.ts";
+import { handleRoutes } from "../people/handle-routes.ts";
 import { signInRoutes } from "../people/sign-in-routes.ts";
+import { tokenEndpoint } from "../people/token-endpoint.ts";
 import { agentRoutes } from "./agents.ts";
 import { auditRoutes } from "./audit.ts";
 import { blockRoutes } from "./blocks.ts";
@@ -41,7 +44,10 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   wellKnownRoutes,
   healthRoutes,
   documentRoutes,
+  handleRoutes,
   signInRoutes,
+  consentPageRoutes,
+  tokenEndpoint,
   consoleRoutes,
 ];
 

@@ -1,9 +1,9 @@
 import type { SignInSettings } from "@svc/console";
 import type { Probes } from "../commands/readiness.ts";
-import type { PeopleDeps } from "../people/deps.ts";
+import type { ConsentDeps } from "../people/consent-deps.ts";
 
 /** Everything that routes use. */
-export interface Deps extends PeopleDeps {
+export interface Deps extends ConsentDeps {
   /** Sign-in of the console. */
   readonly console: SignInSettings;
   readonly probes: Probes;

@@ -13,6 +13,7 @@ import { failingProbes, type ProbeName } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type App, jsonResponse, routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
+import { tokenGrantTypes } from "../people/token-endpoint.ts";
 import { singleFlight } from "../ports/single-flight.ts";
 import type { Deps } from "./deps.ts";
 
@@ -33,32 +34,44 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
     summary: "Metadata by which a stock OAuth client finds the token endpoint.",
     reply: { description: "The metadata.", schema: serverMetadata },
     headers,
-    handle: () => toMetadata(deps.issuer),
+    handle: () => toMetadata(deps),
   });
   // Where RFC 8414 section 3.1 puts the metadata of an issuer with a path.
   const issuerPath = new URL(deps.issuer).pathname.replace(/\/$/, "");
   if (issuerPath !== "") {
     app.get(`/.well-known/oauth-authorization-server${issuerPath}`, () =>
-      jsonResponse(toWire(serverMetadata, toMetadata(deps.issuer)) as object, 200, headers),
+      jsonResponse(toWire(serverMetadata, toMetadata(deps)) as object, 200, headers),
     );
   }
 }
 
-function toMetadata(issuer: string) {
+function toMetadata({ issuer, people }: Pick<Deps, "issuer" | "people">) {
   const at = (path: string): string => `${issuer.replace(/\/$/, "")}${path}`;
+  const signsIn = people !== undefined;
   return {
     issuer,
-    tokenEndpoint: at("/v1/token/exchange"),
+    tokenEndpoint: at(signsIn ? "/oauth/token" : "/v1/token/exchange"),
     jwksUri: at("/.well-known/jwks.json"),
-    grantTypesSupported: [tokenExchangeGrantType],
-    // Required by RFC 8414, and there is no authorization endpoint.
-    responseTypesSupported: [],
-    // The subject token is the credential.
-    tokenEndpointAuthMethodsSupported: ["none"],
+    grantTypesSupported: [...(signsIn ? tokenGrantTypes : []), tokenExchangeGrantType],
+    // Required by RFC 8414, and without people there is no authorization endpoint.
+    responseTypesSupported: signsIn ? ["code"] : [],
+    // The subject token of an exchange is the credential.
+    tokenEndpointAuthMethodsSupported: signsIn ? clientAuthMethods : ["none"],
     serviceDocumentation: at("/docs"),
     svcHopsEndpoint: at("/v1/hops"),
+    ...(signsIn && {
+      authorizationEndpoint: at("/oauth/authorize"),
+      revocationEndpoint: at("/oauth/revoke"),
+      revocationEndpointAuthMethodsSupported: clientAuthMethods,
+      responseModesSupported: ["query"],
+      codeChallengeMethodsSupported: ["S256"],
+      authorizationResponseIssParameterSupported: true,
+      clientIdMetadataDocumentSupported: true,
+    }),
   };
 }
+
+const clientAuthMethods = ["none", "client_secret_basic", "client_secret_post"];
 
 /** Without credentials: they say whether the process serves, and which store it cannot reach, no more. */
 export function healthRoutes(app: App, deps: Deps): void {

@@ -5,10 +5,13 @@ import { rememberVerified } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
 import { tokenSigner, verifySubject } from "../commands/hop/hop-tokens.ts";
 import { readinessProbes } from "../commands/readiness.ts";
+import { clientDocuments } from "../discovery/client-document.ts";
 import { createDiscover } from "../discovery/discover.ts";
 import { callerLimits } from "../http/authentication.ts";
 import { createBearers, holdersOf } from "../http/bearers.ts";
+import { identityAssertions } from "../identity-provider/identity-assertions.ts";
 import { openIdProvider } from "../identity-provider/openid-provider.ts";
+import { questionsOf } from "../people/questions.ts";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Clock, Ids } from "../ports/clock.ts";
 import type { IssuerKeys } from "../ports/issuer-keys.ts";
@@ -16,6 +19,7 @@ import type { RestoreWatch } from "../ports/restore-watch.ts";
 import { auditReads, standbyFirst } from "../postgres/audit-reads.ts";
 import type { Authenticity } from "../postgres/authenticity.ts";
 import { blocks } from "../postgres/blocks.ts";
+import { consents } from "../postgres/consents.ts";
 import { decisionLog } from "../postgres/decisions.ts";
 import { denialChanges } from "../postgres/denial-changes.ts";
 import { enrollments } from "../postgres/enrollments.ts";
@@ -101,6 +105,7 @@ export function compose({
     identities: identities(stores, denials),
     enrollments: enrollments(writer, denials),
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
+    identityAssertions: config.signIn && identityAssertions({ issuer: config.signIn.issuer, clock }),
     signIns: signIns(stores),
     people: config.signIn && peopleOf(config.signIn, { clock, issuer, derivedFrom, isSecure: !isPlain(config, url) }),
     secrets: { next: () => randomBytes(32).toString("base64url") },
@@ -110,7 +115,14 @@ export function compose({
       isSecure: !isPlain(config, url),
     },
     discover: createDiscover({ allowed: config.discoveryAllow, credentials: config.discoveryCredentials }),
-    consentTtlSeconds: config.consentTtlSeconds,
+    consentTtlSeconds: (scope) => config.consentTtlByScope.get(scope) ?? config.consentTtlSeconds,
+    consents: consents(stores),
+    questions: questionsOf(derivedKey(derivedFrom, "svc consent question"), issuer, clock),
+    oauth: {
+      clients: config.oauthClients,
+      resources: config.oauthResources,
+      readClientDocument: clientDocuments(config.discoveryAllow),
+    },
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health, ids),
       guard,

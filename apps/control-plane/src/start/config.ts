@@ -8,6 +8,7 @@ import {
   telemetryKeyRule,
 } from "@svc/host";
 import type { BearerToken, Plane } from "../http/bearers.ts";
+import type { OAuthClient } from "../ports/oauth-clients.ts";
 import type { ListedToken } from "./setting-readers.ts";
 import { controlPlaneSettings } from "./settings-table.ts";
 
@@ -101,6 +102,7 @@ function toConfig(values: Values) {
       admin: labelled("admin", admin),
       audit: labelled("audit", values.SVC_AUDIT_TOKEN ?? []),
       identity: labelled("identity", values.SVC_IDENTITY_TOKEN ?? []),
+      enforcement: labelled("enforcement", values.SVC_ENFORCEMENT_TOKEN ?? []),
     },
     /** Made up for development, if the settings give none: it must be printed. */
     madeUpAdminToken: values.SVC_ADMIN_TOKEN === undefined ? madeUp : undefined,
@@ -117,6 +119,9 @@ function toConfig(values: Values) {
     issuerPrivateKey: values.SVC_ISSUER_PRIVATE_KEY,
     keyEncryptionKey: values.SVC_KEY_ENCRYPTION_KEY,
     consentTtlSeconds: values.SVC_CONSENT_TTL_SECONDS,
+    consentTtlByScope: values.SVC_CONSENT_TTL_BY_SCOPE ?? new Map<string, number>(),
+    oauthClients: values.SVC_OAUTH_CLIENTS ?? new Map<string, OAuthClient>(),
+    oauthResources: values.SVC_OAUTH_RESOURCES ?? [],
     mayObserve: values.SVC_OBSERVE_SCOPES,
     identityRequired: values.SVC_IDENTITY_REQUIRED,
     identityProvider: bothOf(values.SVC_IDP_ISSUER, values.SVC_IDP_AUDIENCE, (issuer, audience) => ({

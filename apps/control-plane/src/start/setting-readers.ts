@@ -1,8 +1,11 @@
-import { scopeName } from "@svc/core";
+import { createHash } from "node:crypto";
+import { agentName, scopeName } from "@svc/core";
 import { commaList, text } from "@svc/host";
 import { z } from "zod";
 import { parseAllowedDestination } from "../discovery/allow-list.ts";
+import { isRedirectUri } from "../discovery/redirect-uri.ts";
 import { type ConsoleRole, consoleRoles } from "../people/deps.ts";
+import type { OAuthClient } from "../ports/oauth-clients.ts";
 import type { RateBudget } from "../ports/rate-limit.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 
@@ -118,3 +121,53 @@ export const scopeSet = commaList
     if (only === "*") return () => true;
     return (scope: string): boolean => only !== "none" && names.includes(scope);
   });
+
+/** `payments-approval=60`: a scope may hold a `=`, its seconds follow the last one. */
+export const secondsByScope = listOf((entry) => {
+  const [, name, digits] = /^(.+)=(\d{2,5})$/.exec(entry) ?? [];
+  const seconds = Number(digits);
+  const isFine = scopeName.safeParse(name).success && seconds >= 60 && seconds <= 86_400;
+  return isFine ? ([name ?? "", seconds] as const) : undefined;
+}, "each entry must be scope=seconds, of 60 to 86400").transform(
+  (entries): ReadonlyMap<string, number> => new Map(entries),
+);
+
+/** RFC 8707 section 2: absolute, without a fragment. */
+export const resourceList = listOf((entry) => {
+  const url = URL.parse(entry);
+  const isFine = url !== null && /^https?:$/.test(url.protocol) && !/[?#]/.test(entry) && url.username === "";
+  return isFine ? url : undefined;
+}, "each entry must be an http or https URL without query and fragment");
+
+const oauthClient = z
+  .strictObject({
+    client_id: z.string().regex(/^[\x20-\x7e]{1,255}$/, "must be printable ASCII (RFC 6749 appendix A)"),
+    client_name: z.string().min(1).max(200),
+    redirect_uris: z
+      .array(z.string().refine(isRedirectUri, "must be https, http on loopback, or an application's own scheme"))
+      .min(1),
+    client_secret: z.string().min(32).max(255).optional(),
+    agent: agentName.optional(),
+  })
+  .transform(
+    ({
+      client_id: clientId,
+      client_name: name,
+      redirect_uris: redirectUris,
+      client_secret: secret,
+      agent,
+    }): OAuthClient => ({
+      clientId,
+      name,
+      redirectUris,
+      secretHash: secret === undefined ? undefined : createHash("sha256").update(secret).digest(),
+      agent,
+    }),
+  );
+
+/** By `client_id`. */
+export const oauthClients = jsonText
+  .pipe(z.array(oauthClient))
+  .transform(
+    (clients): ReadonlyMap<string, OAuthClient> => new Map(clients.map((client) => [client.clientId, client])),
+  );

@@ -18,8 +18,11 @@ import {
   databaseUrl,
   discoveryCredentials,
   issuerUrl,
+  oauthClients,
   rateBudget,
+  resourceList,
   scopeSet,
+  secondsByScope,
   storeUrl,
   tokenList,
 } from "./setting-readers.ts";
@@ -49,6 +52,11 @@ const bearers = {
   SVC_IDENTITY_TOKEN: optional(
     tokenList,
     "The same of the identity plane, which takes the audit reader's and the admin's too.",
+    secret,
+  ),
+  SVC_ENFORCEMENT_TOKEN: optional(
+    tokenList,
+    "The same of enforcement points, which turn the access tokens of OAuth clients into sessions.",
     secret,
   ),
 };
@@ -91,6 +99,10 @@ const deciding = {
     "3600",
     "Lifetime of a session whose consent names none.",
   ),
+  SVC_CONSENT_TTL_BY_SCOPE: optional(
+    secondsByScope,
+    "The same of some scopes, as `payments-approval=60,reports=28800`; people may choose less, never more.",
+  ),
   SVC_OBSERVE_SCOPES: defaulted(
     scopeSet,
     "*",
@@ -130,6 +142,18 @@ const signingIn = {
   ),
 };
 
+const authorizing = {
+  SVC_OAUTH_CLIENTS: optional(
+    oauthClients,
+    'OAuth clients without a metadata document: a JSON array such as `[{"client_id": "notebook", "client_name": "Notebook", "redirect_uris": ["https://notebook.example/callback"]}]`, with `client_secret` and `agent` where needed.',
+    secret,
+  ),
+  SVC_OAUTH_RESOURCES: optional(
+    resourceList,
+    "Addresses of what enforcement points guard, such as `https://tools.example/`: a client may ask for them and what lies below.",
+  ),
+};
+
 const limiting = {
   SVC_RATE_LIMIT_PER_BEARER: optional(
     rateBudget,
@@ -152,6 +176,7 @@ export const controlPlaneSettings = {
   ...stores,
   ...issuing,
   ...deciding,
+  ...authorizing,
   ...signingIn,
   ...limiting,
 } satisfies Record<ControlPlaneSettingName, Setting<unknown>>;

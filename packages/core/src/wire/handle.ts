@@ -33,6 +33,10 @@ export const redeemResponse = z
   .meta({ id: "RedeemedHandle" });
 export type RedeemResponse = z.output<typeof redeemResponse>;
 
+export const sessionBesideRequest = z
+  .strictObject({ token: jwt.meta({ description: "The caller's current-hop token. It is not spent." }) })
+  .meta({ id: "SessionBesideRead" });
+
 /** A running session that the same person consented to for the same caller. */
 export const sessionBeside = z.object({ ...grantedSession, expires_at: timestamp }).meta({ id: "SessionBeside" });
 

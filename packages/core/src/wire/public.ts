@@ -30,6 +30,15 @@ export const serverMetadata = z
     response_types_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),
     service_documentation: z.string(),
+    authorization_endpoint: z.string().optional(),
+    revocation_endpoint: z.string().optional(),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+    response_modes_supported: z.array(z.string()).optional(),
+    code_challenge_methods_supported: z.array(z.string()).optional(),
+    /** RFC 9207 section 3. */
+    authorization_response_iss_parameter_supported: z.boolean().optional(),
+    /** draft-ietf-oauth-client-id-metadata-document section 5. */
+    client_id_metadata_document_supported: z.boolean().optional(),
     /** An extension (RFC 8414 section 2): docs/reference/routes.md#hops. */
     svc_hops_endpoint: z.string().optional(),
   })

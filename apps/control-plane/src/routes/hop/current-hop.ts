@@ -15,6 +15,7 @@ import { sessionTargets } from "../../commands/hop/session-targets.ts";
 import { ApiError, invalidRequest, requireKind } from "../../http/api-error.ts";
 import { type App, routesOf } from "../../http/routes.ts";
 import { iso } from "../../http/times.ts";
+import { consentUrlOf } from "../../people/consent-link.ts";
 import type { Deps } from "../deps.ts";
 import { actorUnproven, hopEndpoint, unavailableAs } from "./endpoint.ts";
 
@@ -29,7 +30,7 @@ export function authorizeRoute(app: App, deps: Deps): void {
     errors: ["unauthorized", "audit_unavailable"],
     handle: async ({ c, caller, body }) => {
       const result = await reported(c, authorize(deps, { ...body, subject: caller })).catch(unrecorded);
-      return decisionOf(result);
+      return decisionOf(result, await consentUrlOf(deps, result));
     },
   });
 }
@@ -40,7 +41,7 @@ export const unrecorded = unavailableAs(
 );
 
 /** @throws {ApiError} where there is no decision */
-export function decisionOf(result: Authorized): CamelCased<AuthorizeResponse> {
+export function decisionOf(result: Authorized, consentUrl: string | undefined): CamelCased<AuthorizeResponse> {
   const { record, consentableScopes, acceptsTaint } = requireKind(result, "decided", {
     unauthorized: "The bearer must be the session's current-hop token.",
     observe_not_admitted: () =>
@@ -51,7 +52,7 @@ export function decisionOf(result: Authorized): CamelCased<AuthorizeResponse> {
   });
   return {
     ...record,
-    ...(record.recoverable && { consentableScopes: [...consentableScopes] }),
+    ...(record.recoverable && { consentableScopes: [...consentableScopes], consentUrl }),
     transactionRequired: record.privileged,
     acceptsTaint,
     decidedAt: iso(record.decidedAtMs),

@@ -9,10 +9,10 @@ import {
   tokenExchangeGrantType,
   toWire,
 } from "@svc/core";
-import type { z } from "zod";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/hop/exchange.ts";
 import { readForm } from "../../http/form.ts";
-import { type App, jsonResponse, routesOf } from "../../http/routes.ts";
+import { oauthHeaders, refusal, refuse, respond } from "../../http/oauth-answers.ts";
+import { type App, routesOf } from "../../http/routes.ts";
 import type { Deps } from "../deps.ts";
 import { hopEndpoint } from "./endpoint.ts";
 
@@ -41,7 +41,7 @@ export function exchangeRoute(app: App, deps: Deps): void {
         schema: oauthError,
       },
     },
-    headers: noStore,
+    headers: oauthHeaders,
     handle: async ({ c }) => {
       const form = await readForm(c.req.raw);
       if (!form.ok) return refuse(form.status, "invalid_request", form.description);
@@ -113,31 +113,7 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
   return { subjectToken, command: { actorToken, resource, scope, actionId: field("action_id"), taint: taint.data } };
 }
 
-const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
-
-/** `actionId`: of the recorded deny. */
-interface RefusalOptions {
-  readonly waitSeconds?: number;
-  readonly actionId?: string;
-}
-
-function refusal(
-  status: number,
-  error: OAuthErrorCode,
-  description: string,
-  { waitSeconds = 0, actionId }: RefusalOptions = {},
-): EmbeddedAnswer {
-  const body = { error, error_description: description, ...(actionId !== undefined && { action_id: actionId }) };
-  const answer = { status, body: body satisfies z.output<typeof oauthError> };
-  return waitSeconds > 0 ? { ...answer, retryAfter: String(waitSeconds) } : answer;
-}
-
 /** The single use cannot be decided. */
 export const undecidable = refusal(503, "invalid_grant", "single use cannot be decided now; start again", {
   waitSeconds: 1,
 });
-
-const refuse = (...options: Parameters<typeof refusal>): Response => respond(refusal(...options));
-
-const respond = ({ status, body, retryAfter: wait }: EmbeddedAnswer): Response =>
-  jsonResponse(body, status, wait === undefined ? noStore : { ...noStore, "Retry-After": wait });

@@ -21,6 +21,7 @@ import { decodeJson, readJsonText } from "../../http/json-body.ts";
 import { linesResponse, ndjson } from "../../http/ndjson.ts";
 import { requireNoQuery } from "../../http/query.ts";
 import { type App, routesOf } from "../../http/routes.ts";
+import { consentUrlOf } from "../../people/consent-link.ts";
 import type { Deps } from "../deps.ts";
 import { decisionOf, unrecorded } from "./current-hop.ts";
 import { exchangeAnswer, undecidable } from "./exchange.ts";
@@ -109,12 +110,12 @@ async function takeLine(deps: Deps, call: Call & Line, span: Span | undefined): 
   }
   if (taken.kind !== "spent" && taken.kind !== "refused") {
     deciding.answered(span, taken);
-    return { authorize: authorizeAnswer(taken), stages: { decide: decideMs() } };
+    return { authorize: authorizeAnswer(taken, await consentUrlOf(deps, taken)), stages: { decide: decideMs() } };
   }
   deciding.answered(span, taken.decided);
   const stages = { decide: decideMs() };
   const tokens = await exchanged(deps, call, taken);
-  const authorize = authorizeAnswer(taken.decided);
+  const authorize = authorizeAnswer(taken.decided, undefined);
   return { authorize, ...tokens, stages: { ...stages, exchange: decideMs() - stages.decide } };
 }
 
@@ -141,8 +142,8 @@ async function exchanged(
   });
 }
 
-const authorizeAnswer = (result: Parameters<typeof decisionOf>[0]): EmbeddedAnswer =>
-  answerOf(() => ({ status: 200, body: toWire(authorizeResponse, decisionOf(result)) }));
+const authorizeAnswer = (...decided: Parameters<typeof decisionOf>): EmbeddedAnswer =>
+  answerOf(() => ({ status: 200, body: toWire(authorizeResponse, decisionOf(...decided)) }));
 
 /** `answer` throws an {@link ApiError} for a refusal. */
 function answerOf(answer: () => EmbeddedAnswer): EmbeddedAnswer {
