@@ -20,6 +20,9 @@ export const defaultLimits = {
   bodyWaitMs: 1_000,
   /** Between two decisions on a stream, an upgraded connection or a tunnel. */
   redecideMs: 60_000,
+  /** For a person to consent on the page that an MCP client opened, and between two looks. */
+  consentWaitMs: 20_000,
+  consentPollMs: 1_000,
   bindCapBytes: 262_144,
   /** Calls beyond are shed. */
   maxCalls: callsPerCore * availableParallelism(),

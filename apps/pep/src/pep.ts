@@ -9,11 +9,13 @@ import { createHandles } from "./decide/handles.ts";
 import { createIssuerReader } from "./decide/issuer.ts";
 import { edgeRecorder } from "./decide/record-edge.ts";
 import { createSessionTargets } from "./decide/session-targets.ts";
+import { createSessionsBeside } from "./decide/sessions-beside.ts";
 import { createToolDefinitions } from "./decide/tool-definitions.ts";
 import { createUnlistedCalls } from "./decide/unlisted-calls.ts";
 import { createEvents, type Events } from "./events.ts";
 import { placeOf } from "./forward/connection.ts";
 import { createConcurrencyLimiter, type PepPorts } from "./http/call.ts";
+import { createElicitingSessions } from "./http/client-capabilities.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import { createSessionOrder } from "./http/session-order.ts";
 import type { Authority } from "./local/authority.ts";
@@ -79,6 +81,8 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     order: createSessionOrder(limits),
     watchAllowedTools: (credential, onChange) => watchAllowedTools(hop, credential, limits.redecideMs, onChange),
     sessionTargets: createSessionTargets((credential) => fetchSessionTargets(hop, credential), hop.steps.monotonicMs),
+    eliciting: createElicitingSessions(),
+    beside: createSessionsBeside({ hop, limits, now: Date.now }),
     handles:
       config.enforcementToken === undefined
         ? undefined

@@ -1,6 +1,7 @@
 import {
   type Allowed,
   type Hop,
+  type HopCredential,
   type HopFailure,
   type HopPorts,
   type HopResult,
@@ -21,7 +22,9 @@ import { type Block, type BlockReason, blockedFor } from "../protocols/blocks.ts
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import { type InboundCredentials, uncredentialed } from "./inbound-credentials.ts";
 import type { RecordEdge } from "./record-edge.ts";
+import type { SessionsBeside } from "./sessions-beside.ts";
 import type { BodyRefusal } from "./settle-body.ts";
+import { takeInSomeSession } from "./take-beside.ts";
 
 /** Why a call is not allowed. */
 export type Refusal = Block;
@@ -36,16 +39,24 @@ export type Passing =
       readonly refusal?: Refusal | undefined;
     }
   /** Observe mode forwards it without any credential of ours. */
-  | { readonly kind: "would_block"; readonly refusal: Refusal; readonly taken?: undefined };
+  | (Refused & { readonly kind: "would_block"; readonly taken?: undefined });
+
+interface Refused {
+  readonly refusal: Refusal;
+  /** The session that was decided in, where there is a decision. */
+  readonly under?: HopCredential | undefined;
+}
 
 /** The outcome of a call before anything is sent upstream. `gone`: the agent disconnected. */
-export type Admission = Passing | { readonly kind: "blocked"; readonly refusal: Refusal } | { readonly kind: "gone" };
+export type Admission = Passing | (Refused & { readonly kind: "blocked" }) | { readonly kind: "gone" };
 
 export interface AdmitPorts {
   readonly hop: HopPorts;
   /** Absent: no call edges are recorded. */
   readonly recordEdge?: RecordEdge | undefined;
   readonly observe: Observe;
+  /** Absent: each call is decided in its own session alone. */
+  readonly beside?: SessionsBeside | undefined;
 }
 
 interface Observe {
@@ -69,30 +80,46 @@ export interface AdmitRequest {
 
 /** Bearer, target, decision, token (docs/reference/enforcement-point.md#steps-of-a-call). */
 export async function admit(
-  { hop: ports, recordEdge, observe }: AdmitPorts,
+  { hop: ports, recordEdge, observe, beside }: AdmitPorts,
   request: AdmitRequest,
 ): Promise<Admission> {
   const { inbound, mode, identified, signal, record, bodySettled, settleBody } = request;
-  const refuse = (refusal: Refusal): Admission => ({
+  const refuse = (refusal: Refusal, under?: HopCredential): Admission => ({
     kind: mode === "observe" && isForwarded(refusal, observe) ? "would_block" : "blocked",
     refusal,
+    under,
   });
   const { credential } = inbound;
   const { call, unresolved } = identified;
   if (!credential) return refuse(uncredentialed(inbound));
   if (!call) return refuse(unresolved ?? { cause: "unresolvable_call" });
   const enforced = mode === "enforce";
-  const hop: Hop = { credential, call, enforced, bodySettled, signal, trace: record.trace, onStage: record.stage };
-  let unbound: Refusal | undefined;
-  const result = await takeRecorded(ports, recordEdge, hop, async (decision) => {
-    const settled = await settleBody(decision);
-    if (enforced || settled.kind === "ready" || settled.refusal === "gone") return settled;
-    unbound = { ...settled.refusal, decision };
-    return { kind: "ready" };
+  const take = async (under: HopCredential) => {
+    const hop: Hop = {
+      credential: under,
+      call,
+      enforced,
+      bodySettled,
+      signal,
+      trace: record.trace,
+      onStage: record.stage,
+    };
+    let unbound: Refusal | undefined;
+    const result = await takeRecorded(ports, recordEdge, hop, async (decision) => {
+      const settled = await settleBody(decision);
+      if (enforced || settled.kind === "ready" || settled.refusal === "gone") return settled;
+      unbound = { ...settled.refusal, decision };
+      return { kind: "ready" };
+    });
+    return { under, hop, result, unbound };
+  };
+  const isAwaited = identified.consent === "accepted";
+  const { under, hop, result, unbound } = await takeInSomeSession({
+    ...{ beside, caller: credential, call, isAwaited, signal, take },
   });
   if (result.kind === "taken") return { kind: "pass", hop, taken: result, refusal: unbound };
   const refusal = result.kind === "body_refused" ? bodyRefusal(result) : refusalOf(result);
-  return refusal === "gone" ? { kind: "gone" } : refuse(refusal);
+  return refusal === "gone" ? { kind: "gone" } : refuse(refusal, under);
 }
 
 /** Takes the hop and records its edge, also where it throws. */

@@ -28,6 +28,10 @@ export class BoundedMap<Key, Value> {
     }
   }
 
+  values(): MapIterator<Value> {
+    return this.#entries.values();
+  }
+
   delete(key: Key): void {
     this.#entries.delete(key);
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { HopTaken, TraceHeaders } from "@svc/hop";
+import type { HopCredential, HopTaken, TraceHeaders } from "@svc/hop";
 import type { InboundCredentials } from "../decide/inbound-credentials.ts";
 import { requestHeaders } from "../message/headers.ts";
 import type { Credential, Upstream } from "../upstreams/upstream.ts";
@@ -10,6 +10,8 @@ export interface OutboundCredentials {
   /** The control plane decided, and so verified the agent's token. */
   readonly isDecided: boolean;
   readonly taken?: HopTaken | undefined;
+  /** What the hop was taken under, where that is a session beside the agent's. */
+  readonly under?: HopCredential | undefined;
 }
 
 /** The headers of a forwarded call; `more` are our own for this call. */
@@ -33,12 +35,12 @@ export const outgoingHeaders = (
  */
 export function credentialHeaders(
   credential: Credential,
-  { inbound, isDecided, taken }: OutboundCredentials,
+  { inbound, isDecided, taken, under }: OutboundCredentials,
 ): string[] {
   const { foreignAuthorization } = inbound;
   const own = foreignAuthorization === undefined ? [] : ["authorization", foreignAuthorization];
   const withToken = (header: string) =>
-    taken ? [header, `Bearer ${taken.token.accessToken}`, ...companionHeaders(inbound, taken)] : [];
+    taken ? [header, `Bearer ${taken.token.accessToken}`, ...companionHeaders(under ?? inbound.credential, taken)] : [];
   switch (credential.kind) {
     case "none":
       return [];
@@ -56,7 +58,7 @@ export function credentialHeaders(
 }
 
 const companionHeaders = (
-  { credential }: InboundCredentials,
+  credential: HopCredential | undefined,
   { transactionToken, identityAssertion }: HopTaken,
 ): string[] => [
   ...(credential === undefined ? [] : ["x-svc-session", credential.sessionId]),

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
-import { isTransferReadable, pairs, responseVia, settledHeaders } from "../message/headers.ts";
+import { isTransferReadable, pairs, type RawHeaders, responseVia, settledHeaders } from "../message/headers.ts";
 import { countBodyBytes } from "../message/minor-gc.ts";
 import { newBodyHeaders, withoutOldBody } from "../message/new-body.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
@@ -28,7 +28,7 @@ export interface RelayOptions {
   /** The request is written to a connection. */
   readonly onSent?: (() => void) | undefined;
   /** The head of the final answer arrived. */
-  readonly onAnswered?: (() => void) | undefined;
+  readonly onAnswered?: ((received: RawHeaders) => void) | undefined;
   /** The response is an event stream, and may last for hours. */
   readonly onEventStream?: ((status: number) => void) | undefined;
   readonly filterFor?: ResponseFilter | undefined;
@@ -157,7 +157,7 @@ function createRelay(
       const kept = filter && !filter.keepsBody ? newBodyHeaders(headers) : headers;
       response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
       status = statusCode;
-      onAnswered?.();
+      onAnswered?.(received);
       const isStream = isEventStream(headers);
       if (isStream) boundary = eventBoundary(headers);
       if (isStream) onEventStream?.(statusCode);

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import type { DenyReason } from "@svc/core";
 import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
 import type { Watch } from "../decide/decide-again.ts";
 import type { Handles } from "../decide/handles.ts";
 import { type InboundCredentials, presentsBearer, readInboundCredentials } from "../decide/inbound-credentials.ts";
 import type { SessionTargetStore } from "../decide/session-targets.ts";
+import { sessionEnds } from "../decide/take-beside.ts";
 import type { ToolDefinitions } from "../decide/tool-definitions.ts";
 import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
@@ -24,6 +24,7 @@ import type { AnswerContext, IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolution, Resolved } from "../resolve/resolve.ts";
 import type { Generation, LiveUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
+import type { ElicitingSessions } from "./client-capabilities.ts";
 import type { SessionOrder, Turn } from "./session-order.ts";
 
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
@@ -63,6 +64,7 @@ export interface PepPorts extends AdmitPorts {
   /** Calls back when what the caller may call changes. @returns ends it */
   readonly watchAllowedTools: (credential: HopCredential, onChange: () => void) => () => void;
   readonly sessionTargets: SessionTargetStore;
+  readonly eliciting: ElicitingSessions;
   /** Undefined: no upstream can be a protected resource. */
   readonly handles: Handles | undefined;
   readonly definitions: ToolDefinitions;
@@ -131,13 +133,30 @@ export const beginCall = (
   releaseSlot: ports.calls.tryAcquire(),
 });
 
-export const outboundOf = ({ inbound }: Call, { admission }: AdmittedCall): OutboundCredentials => ({
-  inbound,
+export const outboundOf = (call: Call, { admission }: AdmittedCall): OutboundCredentials => ({
+  inbound: call.inbound,
   taken: admission.taken,
+  under: decidedUnder(call, admission),
   isDecided: (admission.taken ?? admission.refusal)?.decision !== undefined,
 });
 
-type BlockedCall = { upstream?: Upstream; identified?: IdentifiedCall; error?: unknown };
+interface BlockedCall {
+  readonly upstream?: Upstream;
+  readonly identified?: IdentifiedCall;
+  readonly error?: unknown;
+  /** The session that was decided in, where it is not the call's own. */
+  readonly under?: HopCredential | undefined;
+}
+
+/** A call that was admitted, and is not forwarded any more. */
+export const blockedAs = (call: Call, admitted: AdmittedCall): BlockedCall => ({
+  upstream: admitted.resolved.upstream,
+  identified: admitted.identified,
+  under: decidedUnder(call, admitted.admission),
+});
+
+const decidedUnder = ({ inbound }: Call, admission: Passing): HopCredential | undefined =>
+  (admission.kind === "pass" ? admission.hop.credential : admission.under) ?? inbound.credential;
 
 /** A 404 would tell an MCP client that its session is gone (MCP 2025-11-25, Session Management). */
 const carriesSession = ({ rawHeaders }: IncomingMessage): boolean =>
@@ -149,13 +168,15 @@ const forOAuthClient = (refusal: Refusal): Refusal =>
 
 /** Answers a call that is not forwarded, and records it. */
 export function blockCall<C extends Call>(kind: CallKind<C>, call: C, given: Refusal, blocked: BlockedCall = {}): void {
-  const { upstream, identified = {}, error } = blocked;
   const { credential, handle } = call.inbound;
-  const refusal = handle === undefined ? given : forOAuthClient(given);
-  if (handle !== undefined && credential && refusal.cause === "unauthorized") call.ports.handles?.forget(credential);
+  const { upstream, identified = {}, error, under = credential } = blocked;
+  const isOfHandle = handle !== undefined && under === credential;
+  const refusal = isOfHandle ? forOAuthClient(given) : given;
+  if (isOfHandle && credential && refusal.cause === "unauthorized") call.ports.handles?.forget(credential);
   const context: AnswerContext = {
     allowed: credential && call.ports.sessionTargets.knownOf(credential)?.allowed,
     resource: upstream?.resource,
+    opensAddresses: upstream !== undefined && call.ports.eliciting.has(upstream.name, call.request.rawHeaders),
     hasBearer: presentsBearer(call.request.rawHeaders),
   };
   const own = upstream
@@ -164,16 +185,17 @@ export function blockCall<C extends Call>(kind: CallKind<C>, call: C, given: Ref
   const answer = own.status === 404 && carriesSession(call.request) ? { ...own, status: 400 } : own;
   kind.answer(call, answer);
   const mode = upstream?.mode ?? call.ports.defaultMode;
-  finishCall(call, { mode, outcome: "blocked", refusal, status: answer.status, error });
+  finishCall(call, { mode, outcome: "blocked", refusal, status: answer.status, error, credential: under });
 }
 
 /** Records a call that was ended after the agent had received the head of an answer. */
 export function finishStopped(
   call: Call,
-  { resolved }: AdmittedCall,
+  { resolved, admission }: AdmittedCall,
   end: { readonly refusal: Refusal; readonly status: number; readonly upstreamMs: number },
 ): void {
-  finishCall(call, { ...end, mode: resolved.upstream.mode, outcome: "blocked" });
+  const credential = decidedUnder(call, admission);
+  finishCall(call, { ...end, mode: resolved.upstream.mode, outcome: "blocked", credential });
 }
 
 /** The agent disconnected or stopped sending: nothing is answered and nothing is counted. */
@@ -194,28 +216,26 @@ export function finishForwarded(call: Call, { resolved, admission }: AdmittedCal
     outcome: refusal ? "observed_would_block" : "allowed",
     refusal,
     decision: refusal?.decision ?? admission.taken?.decision,
+    credential: decidedUnder(call, admission),
   });
 }
 
 function finishCall(
-  { ports, request, body, record, inbound, startedMs }: Call,
-  end: Omit<CallEnd, "method" | "credential" | "overheadMs">,
+  { ports, request, body, record, startedMs }: Call,
+  end: Omit<CallEnd, "method" | "overheadMs">,
 ): void {
-  if (inbound.credential && endsSession(end.refusal)) ports.onSessionEnd(inbound.credential.sessionId);
+  if (end.credential && endsSession(end.refusal)) ports.onSessionEnd(end.credential.sessionId);
   record.finish({
     ...end,
     decision: end.decision ?? end.refusal?.decision,
-    credential: inbound.credential,
     method: request.method ?? "",
     // Neither the upstream's time nor the agent's own: only what is added.
     overheadMs: ports.monotonicMs() - startedMs - body.awaitedMs - (end.upstreamMs ?? 0),
   });
 }
 
-const endReasons: readonly unknown[] = ["SESSION_EXPIRED", "SESSION_REVOKED"] satisfies DenyReason[];
-
 const endsSession = (refusal: Refusal | undefined): boolean =>
-  refusal?.decision?.outcome === "deny" && endReasons.includes(refusal.decision.denyReason);
+  refusal?.decision?.outcome === "deny" && sessionEnds.includes(refusal.decision.denyReason);
 
 /** Counts a call as a stream instead. @returns the stream's release; undefined: every slot is in use */
 export function countAsStream({ ports, releaseSlot }: Call): (() => void) | undefined {

@@ -10,7 +10,7 @@ import { valuesOf } from "../message/headers.ts";
 import { blockedFor, type UnresolvedCall } from "../protocols/blocks.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
-import { type AdmittedCall, abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
+import { type AdmittedCall, abandonCall, blockCall, blockedAs, type Call, type CallKind } from "./call.ts";
 import type { Turn } from "./session-order.ts";
 
 /** Resolves, admits, then blocks or forwards: the same for requests, WebSockets and tunnels. Never rejects. */
@@ -84,7 +84,7 @@ async function authorizeAndForward<C extends Call>(
     case "gone":
       return abandonCall(call);
     case "blocked":
-      return blockCall(kind, call, admission.refusal, { upstream, identified });
+      return blockCall(kind, call, admission.refusal, { upstream, identified, under: admission.under });
     default:
       return forwardWatched(kind, call, { resolved, identified, admission, turn, watch: watchOf(call, admission) });
   }
@@ -131,12 +131,12 @@ const watchOf = ({ ports }: Call, admission: Passing): Watch =>
 
 /** A call that must end while it waits for its turn is never sent. */
 async function forwardWatched<C extends Call>(kind: CallKind<C>, call: C, admitted: AdmittedCall): Promise<void> {
-  const { turn, watch, resolved, identified } = admitted;
+  const { turn, watch } = admitted;
   try {
     await turn.ready(call.signal);
     if (call.signal.aborted) return abandonCall(call);
     if (!watch.refusal) return await kind.forward(call, admitted);
-    blockCall(kind, call, watch.refusal, { upstream: resolved.upstream, identified });
+    blockCall(kind, call, watch.refusal, blockedAs(call, admitted));
   } finally {
     watch.stop();
   }

@@ -14,6 +14,7 @@ import {
   type AdmittedCall,
   beginCall,
   blockCall,
+  blockedAs,
   type Call,
   type CallKind,
   countAsStream,
@@ -72,9 +73,10 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   const { ports, request, response, record, generation } = call;
   const { resolved, identified, admission, turn, watch } = admitted;
   const { upstream, path } = resolved;
+  const opensAddresses = identified.opensAddresses && identified.method === "initialize";
   const filtering = responseFilterOf(call, admitted);
   const filterFor = filtering && (await filtering);
-  const block = (refusal: Refusal) => blockCall(requests, call, refusal, { upstream, identified });
+  const block = (refusal: Refusal) => blockCall(requests, call, refusal, blockedAs(call, admitted));
   if (watch.refusal) return block(watch.refusal);
   const lateBody = lateBodyOf(ports.hop, admission, call.body);
   const body = bodyOf(call, lateBody?.mayEnd);
@@ -101,7 +103,10 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
         watch.started();
         turn.sent();
       },
-      onAnswered: turn.answered,
+      onAnswered(received) {
+        turn.answered();
+        if (opensAddresses) ports.eliciting.opened(upstream.name, received);
+      },
       onEventStream(status) {
         // Recorded at its beginning: it may last for hours.
         finish({ kind: "answered", status });

@@ -10,6 +10,7 @@ import {
   type AdmittedCall,
   beginCall,
   blockCall,
+  blockedAs,
   type Call,
   type CallKind,
   countAsStream,
@@ -52,12 +53,12 @@ function socketKind(resolve: CallKind<SocketCall>["resolve"], connect: Connect):
     resolve,
     answer: ({ socket }, answer) => writeAnswerToSocket(socket, answer),
     forward(call, admitted) {
-      const { resolved, identified, watch } = admitted;
+      const { watch } = admitted;
       const closed = new Promise<void>((over) => call.socket.once("close", () => over()));
       const connection = connectionEvents(call, admitted);
       const stop = connect(call, admitted, connection);
       watch.onEnd((refusal) => {
-        if (!connection.isOpen) blockCall(kind, call, refusal, { upstream: resolved.upstream, identified });
+        if (!connection.isOpen) blockCall(kind, call, refusal, blockedAs(call, admitted));
         stop(blockDetails(refusal).deny_reason ?? refusal.cause);
       });
       return closed;

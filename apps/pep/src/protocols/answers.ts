@@ -22,6 +22,7 @@ export function blockDetails({ decision }: Block) {
     deny_reason: deny?.denyReason ?? null,
     recoverable: deny?.recoverable ?? false,
     consentable_scopes: deny?.consentableScopes ?? [],
+    ...(deny?.consentUrl !== undefined && { consent_url: deny.consentUrl }),
   };
 }
 

@@ -369,8 +369,10 @@ export function blockWords(block: Block, otherTools: readonly string[] = []): Bl
   const facts: BlockFacts = { ...denyFacts(decision), ...block.facts };
   const filled = (text: string): string => text.replace(/\{(\w+)\}/g, (_, fact: string) => facts[fact] ?? "unknown");
   const instead = otherTools.length === 0 ? "" : `; instead you may call: ${otherTools.join(", ")}`;
-  const remedy = filled(row.remedy) + instead;
-  const deny = decision?.outcome === "deny" ? decision.denyReason : null;
+  const denied = decision?.outcome === "deny" ? decision : undefined;
+  const page = denied?.consentUrl === undefined ? "" : `; a person can consent at ${denied.consentUrl}`;
+  const remedy = filled(row.remedy) + page + instead;
+  const deny = denied?.denyReason ?? null;
   const link = explainedAt(deny ?? cause);
   return {
     message: `${filled(row.text)}; ${remedy}; see ${link}`,

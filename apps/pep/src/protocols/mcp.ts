@@ -6,6 +6,7 @@ import { checkStdio, stdioSettings, stdioUrl } from "../stdio/settings.ts";
 import { blockedFor } from "./blocks.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
 import { denialForms, mcpBlockAnswer } from "./mcp/block-answer.ts";
+import { consentAnswerIn, opensAddresses } from "./mcp/elicitation.ts";
 import { eraOf } from "./mcp/era.ts";
 import type { ListContext } from "./mcp/held-message.ts";
 import { sessionChanges, subscribedChanges } from "./mcp/list-changes.ts";
@@ -93,6 +94,8 @@ export const mcp: ProtocolKind<typeof entry> = {
           era: eraOf(message, headers),
           trace: traceIn(message),
           listChanges: subscribedChanges(message),
+          opensAddresses: opensAddresses(message),
+          consent: consentAnswerIn(message),
         };
         if (!isMirrored(message, headers)) return { ...read, unresolved: blockedFor("header_mismatch") };
         const call = targets.ofMessage(message);

@@ -39,6 +39,8 @@ export type MessageId = string | number;
 /** MCP's own words: a legacy revision opens a session by `initialize`, a modern request names the revision it is written for. */
 export type Era = "legacy" | "modern";
 
+export type ConsentAnswer = "accepted" | "declined";
+
 export interface IdentifiedCall {
   /** Undefined: the configuration names no target for the call. */
   readonly call?: CallTarget | undefined;
@@ -51,6 +53,10 @@ export interface IdentifiedCall {
   readonly era?: Era | undefined;
   /** Messages for a stream that listens for changes of lists, when what the caller may call changes. */
   readonly listChanges?: readonly string[] | undefined;
+  /** The client opens addresses for its person. */
+  readonly opensAddresses?: boolean | undefined;
+  /** What the person answered to the question whether to open the page of consent. */
+  readonly consent?: ConsentAnswer | undefined;
   /** Trace context that the message itself has. */
   readonly trace?: TraceHeaders | undefined;
 }
@@ -115,6 +121,8 @@ export interface AnswerContext {
   readonly allowed?: AllowedTools | undefined;
   /** The upstream, where OAuth clients log in to it. */
   readonly resource?: ProtectedResource | undefined;
+  /** The client said in an earlier request that it opens addresses for its person. */
+  readonly opensAddresses?: boolean;
   /** The request presented a bearer. */
   readonly hasBearer?: boolean;
 }

@@ -4,6 +4,8 @@ import { blockAnswer, blockFacts, httpBlockAnswer } from "../answers.ts";
 import { type Block, blockWords } from "../blocks.ts";
 import type { AnswerContext, IdentifiedCall } from "../protocol.ts";
 
+import { elicitation } from "./elicitation.ts";
+
 export const denialForms = ["error", "result"] as const;
 
 export interface AnswerSettings extends AnswerContext {
@@ -32,6 +34,9 @@ export function mcpBlockAnswer(block: Block, call: IdentifiedCall, settings: Ans
   if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block, call, settings);
   const words = blockWords(block, otherTools(block, call, settings));
   const data = { code: cause, ...blockFacts(block, words, call) };
+  const asked =
+    call.opensAddresses || settings.opensAddresses ? elicitation(block, call, words.message, data) : undefined;
+  if (asked) return blockAnswer(block, 200, asked, settings);
   if (cause === "policy" && settings.denials === "result" && method === "tools/call") {
     const complete = era === "modern" && { resultType: "complete" };
     // Not as structured content: that would have to match the tool's own output schema.

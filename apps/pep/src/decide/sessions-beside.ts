@@ -1,0 +1,141 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { fromWire, sessionBeside, sessionsBeside } from "@svc/core";
+import { type HopCredential, type HopPorts, parseBody, send } from "@svc/hop";
+import type { Limits } from "../limits.ts";
+import type { CallTarget } from "../protocols/protocol.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { type GrantedSession, takeFirstHop } from "./first-hop.ts";
+
+/** A further session of the same person and caller, in which the caller's own token serves its calls. */
+interface Beside {
+  readonly scope: string;
+  readonly credential: HopCredential;
+  readonly expiresAtMs: number;
+}
+
+/** Beside one presented token. */
+interface Known {
+  /** By session id. */
+  readonly sessions: BoundedMap<string, Beside>;
+  /** Where a call was sent before, by target and data class. */
+  readonly calls: BoundedMap<string, Beside>;
+  reading?: Promise<void> | undefined;
+}
+
+export interface Wanted {
+  /** Any of them admits the call. */
+  readonly scopes: readonly string[];
+  /** A session that denied the call just now. */
+  readonly except?: HopCredential | undefined;
+  /** The person was sent to consent: the answer may take a while. */
+  readonly isAwaited: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface SessionsBesideOptions {
+  readonly hop: HopPorts;
+  readonly limits: Pick<Limits, "consentWaitMs" | "consentPollMs">;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export type SessionsBeside = ReturnType<typeof createSessionsBeside>;
+
+const maxCallers = 1024;
+const maxSessions = 64;
+const maxCalls = 1024;
+
+/**
+ * Sessions that a person consented to beside the one of a call, for scopes that it lacks
+ * (docs/reference/enforcement-point.md#sessions-beside). Nothing is requested before a call is denied for its scope.
+ */
+export function createSessionsBeside({ hop, limits, now }: SessionsBesideOptions) {
+  const callers = new BoundedMap<string, Known>(maxCallers);
+
+  const knownOf = ({ token }: HopCredential): Known => {
+    const known = callers.get(token) ?? { sessions: new BoundedMap(maxSessions), calls: new BoundedMap(maxCalls) };
+    callers.set(token, known);
+    return known;
+  };
+  const isRunning = ({ expiresAtMs }: Beside): boolean => expiresAtMs > now();
+
+  const fitting = ({ sessions }: Known, { scopes, except }: Wanted): Beside | undefined => {
+    const fits = (each: Beside) =>
+      scopes.includes(each.scope) && isRunning(each) && each.credential.sessionId !== except?.sessionId;
+    return [...sessions.values()].find(fits);
+  };
+
+  /** Takes hop 1 in the first session that fits and is not known yet. */
+  async function read(caller: HopCredential, known: Known, { scopes, except }: Wanted): Promise<void> {
+    const granted = await readConsents(hop, caller);
+    const found = granted.find(
+      ({ scope, sessionId }) =>
+        scopes.includes(scope) && sessionId !== except?.sessionId && known.sessions.get(sessionId) === undefined,
+    );
+    const taken = found && (await takeFirstHop(hop, found));
+    if (taken?.kind !== "credential") return;
+    const { scope, sessionId, expiresAt } = found as ReadSession;
+    known.sessions.set(sessionId, { scope, credential: taken.credential, expiresAtMs: Date.parse(expiresAt) });
+  }
+
+  async function search(caller: HopCredential, known: Known, wanted: Wanted): Promise<Beside | undefined> {
+    const already = fitting(known, wanted);
+    if (already) return already;
+    known.reading ??= read(caller, known, wanted).finally(() => {
+      known.reading = undefined;
+    });
+    await known.reading;
+    return fitting(known, wanted);
+  }
+
+  return {
+    /** The session that the same call was allowed in before. */
+    of(caller: HopCredential, call: CallTarget): HopCredential | undefined {
+      const beside = callers.size === 0 ? undefined : callers.get(caller.token)?.calls.get(keyOf(call));
+      return beside && isRunning(beside) ? beside.credential : undefined;
+    },
+    /** A running session that covers one of the scopes, where hop 1 could be taken. */
+    async find(caller: HopCredential, wanted: Wanted): Promise<HopCredential | undefined> {
+      const known = knownOf(caller);
+      const endsMs = now() + (wanted.isAwaited ? limits.consentWaitMs : 0);
+      for (;;) {
+        const found = await search(caller, known, wanted);
+        if (found || wanted.signal.aborted || now() >= endsMs) return found?.credential;
+        await delay(limits.consentPollMs, undefined, { signal: wanted.signal }).catch(() => {});
+      }
+    },
+    /** The call was allowed in this session: the same call begins there from now on. */
+    remember(caller: HopCredential, call: CallTarget, { sessionId }: HopCredential): void {
+      const { sessions, calls } = knownOf(caller);
+      const beside = sessions.get(sessionId);
+      if (beside) calls.set(keyOf(call), beside);
+    },
+    /** The call was not allowed there. @param isOver the session serves no call any more */
+    leave(caller: HopCredential, call: CallTarget, { sessionId }: HopCredential, isOver: boolean): void {
+      const { sessions, calls } = knownOf(caller);
+      calls.delete(keyOf(call));
+      if (isOver) sessions.delete(sessionId);
+    },
+  };
+}
+
+const keyOf = ({ target, dataClass }: CallTarget): string => `${target} ${dataClass}`;
+
+type ReadSession = GrantedSession & { readonly expiresAt: string };
+
+/** `GET /v1/session/consents`. Empty where there is no usable answer: the deny stays as it is. */
+async function readConsents({ steps, pool, limits }: HopPorts, caller: HopCredential): Promise<readonly ReadSession[]> {
+  const options = { deadlineMs: limits.stepMs };
+  const leased = await pool.leaseToDecide(caller, options);
+  if (leased.kind !== "leased") return [];
+  const { lease } = leased;
+  try {
+    const headers = { authorization: `Bearer ${lease.token}` };
+    const sent = await send(steps, { method: "GET", path: "/v1/session/consents", headers }, options);
+    const isRead = sent.kind === "received" && sent.response.status === 200;
+    const read = isRead ? parseBody(sessionsBeside, sent.response) : undefined;
+    return (read?.data ?? []).map((each) => fromWire(sessionBeside, each));
+  } finally {
+    lease.giveBack();
+  }
+}
