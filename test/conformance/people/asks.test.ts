@@ -1,6 +1,6 @@
 import { aTool, testBearers } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type PeopleStack, startPeopleStack } from "../src/people-stack.ts";
+import { deniedCall as deniedCallOf, type PeopleStack, startPeopleStack } from "../src/people-stack.ts";
 
 let stack: PeopleStack;
 beforeAll(async () => {
@@ -16,15 +16,7 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 const send = { target: "http:bank/send", target_kind: "tool", data_class: "payments" } as const;
-
-/** A session of the person whose agent was just denied a call that another scope would admit. */
-async function deniedCall(person = "ada") {
-  const { session, token: root } = await stack.api.consent("expenses", { user_sub: person });
-  const hop = { target: "planner", target_kind: "agent", data_class: "finance.entries" } as const;
-  const { token } = await stack.api.hop(session, root, hop);
-  const { body } = await stack.api.authorize(session, token, send);
-  return { session, root, token, decision: body };
-}
+const deniedCall = () => deniedCallOf(stack, send);
 
 test("a recoverable deny leads to the question that admits it; after the consent there is a session beside", async () => {
   const { session, token, decision } = await deniedCall();

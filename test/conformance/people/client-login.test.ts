@@ -84,6 +84,8 @@ test("several scopes are one consent: a session for the first, and one beside it
   const { token } = await stack.api.hop(session.session_id, session.root_grant, hop);
   const { body } = await stack.beside(token);
   expect(body.data).toMatchObject([{ scope: "payments", agent: "planner" }]);
+  expect((Date.parse(body.data[0].expires_at) - Date.now()) / 1_000).toBeLessThanOrEqual(60);
+  expect((Date.parse(session.expires_at) - Date.now()) / 1_000).toBeGreaterThan(60);
   const besideEvents = await stack.events("consent_granted", body.data[0].session_id);
   expect(besideEvents[0]).toMatchObject({ details: { beside: session.session_id } });
 });

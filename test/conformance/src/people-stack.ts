@@ -1,7 +1,7 @@
 import { createDatabase, freePort, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
 import { signInClient, signInSettings, startOpenIdProvider } from "@svc/test-support/openid-provider";
 import * as client from "openid-client";
-import { createApi } from "./api.ts";
+import { createApi, type Hop } from "./api.ts";
 import { type PersonBrowser, personBrowser, type Shown } from "./person.ts";
 
 /** A resource that the control planes of these tests know, and one of their clients. */
@@ -132,4 +132,13 @@ export async function logInClient(
   const tokens = await login.finish(back.url);
   const { body: session } = await stack.redeem(tokens.access_token);
   return { config, login, page, back, tokens, session, browser };
+}
+
+/** A session of ada in which planner was just denied a call that another scope would admit. */
+export async function deniedCall({ api }: Pick<PeopleStack, "api">, call: Hop) {
+  const { session, token: root } = await api.consent("expenses");
+  const hop = { target: "planner", target_kind: "agent", data_class: "finance.entries" } as const;
+  const { token } = await api.hop(session, root, hop);
+  const { body } = await api.authorize(session, token, call);
+  return { session, root, token, decision: body };
 }

@@ -61,7 +61,7 @@ export async function allow(
   const sessions = await planSessions(deps, scopes, {
     userSub,
     consentedBy: userSub,
-    ttlSeconds: Math.min(ttlSeconds, ...scopes.map((asked) => asked.ttlSeconds)),
+    ttlSeconds,
     beside: call === null ? undefined : { sessionId: call.sessionId, holder: call.agent },
     details: detailsOf(signedIn, question),
   });

@@ -7,7 +7,7 @@ import type { ConsentDeps } from "./consent-deps.ts";
 interface Plan {
   readonly userSub: string;
   readonly consentedBy: string;
-  /** Absent: each scope's own. */
+  /** No session lives longer than its scope's own life. Absent: that. */
   readonly ttlSeconds?: number;
   /** The session for whose sake they are; absent: the first one is that of the others. */
   readonly beside?: Omit<Beside, "agent"> | undefined;
@@ -23,8 +23,9 @@ export async function planSessions(
 ): Promise<readonly NewSession[] | undefined> {
   const sessions: NewSession[] = [];
   let forSakeOf = plan.beside;
-  for (const { scope, policyVersion, agent } of asked) {
-    const planned = await planConsent(deps, { scope, userSub, consentedBy, policyVersion, ttlSeconds });
+  for (const { scope, policyVersion, agent, ttlSeconds: longest } of asked) {
+    const life = Math.min(ttlSeconds ?? longest, longest);
+    const planned = await planConsent(deps, { scope, userSub, consentedBy, policyVersion, ttlSeconds: life });
     if (planned.kind !== "planned") return undefined;
     const { session: facts, policyHash } = planned;
     const beside = forSakeOf && { ...forSakeOf, agent };

@@ -49,7 +49,8 @@ export interface ConsentAsk {
 export function consentView({ person, asked, client, call, question, changed = false }: ConsentAsk): PersonView {
   const [first] = asked;
   const agent = first?.agent ?? "";
-  const ttlSeconds = Math.min(...asked.map((each) => each.ttlSeconds));
+  const ttlSeconds = Math.max(...asked.map((each) => each.ttlSeconds));
+  const agents = new Map(asked.map((each) => [each.agent, each]));
   return {
     title: `Allow ${agent} to act for you?`,
     status: changed ? 409 : 200,
@@ -63,8 +64,8 @@ export function consentView({ person, asked, client, call, question, changed = f
       )
     }
 ${client ? clientWords(client, agent, person) : callWords(call, agent, person)}
-${asked.map(lookAlikeWarning)}
-${asked.map((each) => scopeSection(each, asked.length > 1))}
+${[...agents.values()].map(lookAlikeWarning)}
+${asked.map((each) => scopeSection(each, { isOneOfSeveral: asked.length > 1, ttlSeconds }))}
 <form class="answer" method="post" action="/consent">
 <input type="hidden" name="form" value="${person.formToken}">
 <input type="hidden" name="question" value="${question}">
@@ -82,7 +83,7 @@ const clientWords = (client: NonNullable<ConsentAsk["client"]>, agent: string, p
 <dl class="who">
 <div><dt>Application</dt><dd>${isolated(client.name)}, known as <code>${client.id}</code></dd></div>
 <div><dt>Agent</dt><dd><code>${agent}</code></dd></div>
-<div><dt>Through</dt><dd><code>${client.resource}</code></dd></div>
+<div><dt>Server</dt><dd><code>${client.resource}</code></dd></div>
 <div><dt>You</dt><dd>${isolated(person.name)}${person.name !== person.subject && html`, <code>${person.subject}</code>`}</dd></div>
 </dl>
 <p class="hint">The application chose its own name. Trust the address.</p>`;
@@ -100,7 +101,14 @@ const lookAlikeWarning = ({ agent, lookAlikes }: AskedScope): Content =>
     html`<p>There ${lookAlikes.length === 1 ? "is another agent" : "are other agents"} of nearly the same name: ${codes(lookAlikes)}. If you expected one of these, refuse.</p>`,
   );
 
-const scopeSection = ({ scope, agent, tools, downstream, hopBudget }: AskedScope, isOneOfSeveral: boolean): Markup => {
+/** `ttlSeconds`: the longest life of any scope asked for. */
+interface Surroundings {
+  readonly isOneOfSeveral: boolean;
+  readonly ttlSeconds: number;
+}
+
+const scopeSection = (asked: AskedScope, { isOneOfSeveral, ttlSeconds }: Surroundings): Markup => {
+  const { scope, agent, tools, downstream, hopBudget } = asked;
   const privileged = tools.filter((tool) => tool.privileged);
   const others = tools.filter((tool) => !tool.privileged);
   return html`<section class="ask">
@@ -111,7 +119,7 @@ ${others.length > 0 && html`<h3>${privileged.length > 0 ? "And" : "It could use"
     downstream.length === 0
       ? html`It hands work to no other agent.`
       : html`It may hand work to ${codes(downstream)}, ${plural(hopBudget, "hop")} deep at most.`
-  }</p>
+  }${asked.ttlSeconds < ttlSeconds && html` It ends after ${spanWords(asked.ttlSeconds)} at most.`}</p>
 </section>`;
 };
 
@@ -131,14 +139,14 @@ const lives = [
   [86_400, "1 day"],
 ] as const;
 
-/** Never longer than the scope's own life, which is chosen at first. */
+/** Up to the longest life, which is chosen at first; no scope's session lives longer than the scope's own. */
 const lifeOptions = (ttlSeconds: number): Markup => {
   const shorter = lives.filter(([seconds]) => seconds < ttlSeconds);
   const named = lives.find(([seconds]) => seconds === ttlSeconds)?.[1] ?? spanWords(ttlSeconds);
   return html`${shorter.map(([seconds, words]) => html`<option value="${seconds}">${words}</option>`)}<option value="${ttlSeconds}" selected>${named}</option>`;
 };
 
-export const spanWords = (seconds: number): string =>
+const spanWords = (seconds: number): string =>
   seconds % 3_600 === 0
     ? plural(seconds / 3_600, "hour")
     : seconds % 60 === 0

@@ -14,7 +14,10 @@ const columns: readonly Column<DecisionRecord>[] = [
   { head: "When", cell: ({ decidedAtMs }) => time(decidedAtMs) },
   { head: "Outcome", cell: outcomeBadge },
   { head: "Who", cell: ({ actingAgent }) => actingAgent },
-  { head: "Did", cell: ({ target }) => html`<code>${target}</code>` },
+  {
+    head: "Did",
+    cell: ({ target, targetKind }) => html`${targetKind === "agent" && "handed work to "}<code>${target}</code>`,
+  },
   { head: "Why not", cell: ({ denyReason }) => denyWords(denyReason) ?? "" },
 ];
 
