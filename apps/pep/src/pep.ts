@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
+import type { HopPorts } from "@svc/hop";
 import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { fetchSessionTargets, watchAllowedTools } from "./decide/allowed-tools.ts";
@@ -82,11 +83,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     watchAllowedTools: (credential, onChange) => watchAllowedTools(hop, credential, limits.redecideMs, onChange),
     sessionTargets: createSessionTargets((credential) => fetchSessionTargets(hop, credential), hop.steps.monotonicMs),
     eliciting: createElicitingSessions(),
-    beside: createSessionsBeside({ hop, limits, now: Date.now }),
-    handles:
-      config.enforcementToken === undefined
-        ? undefined
-        : createHandles({ hop, enforcementToken: config.enforcementToken, now: Date.now }),
+    ...enforcementPlaneOf(config, hop),
     definitions,
     onSessionEnd: stdio.endSession,
     monotonicMs: hop.steps.monotonicMs,
@@ -139,6 +136,13 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
       return stopped;
     },
   };
+}
+
+/** What root grants are needed for: only the enforcement plane's bearer gets them. */
+function enforcementPlaneOf({ enforcementToken, limits }: Config, hop: HopPorts): Pick<PepPorts, "beside" | "handles"> {
+  if (enforcementToken === undefined) return { beside: undefined, handles: undefined };
+  const options = { hop, limits, enforcementToken, now: Date.now };
+  return { beside: createSessionsBeside(options), handles: createHandles(options) };
 }
 
 /** Its certificate is in the file before the first call. X.509 is loaded where it is needed. */

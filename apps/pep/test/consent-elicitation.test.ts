@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextpr
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { entryAgent } from "./support/control-plane.ts";
+import { enforcementToken, entryAgent } from "./support/control-plane.ts";
 import { startedMcpServer } from "./support/mcp-server.ts";
 import { startedPep } from "./support/pep.ts";
 
@@ -20,6 +20,7 @@ const call = { name: "delete_file", arguments: { path: "/a" } };
 async function setup(server: { readonly url: string }, more: object = {}) {
   const running = await startedPep({
     upstreams: [{ name: "files", url: server.url, protocol: "mcp", data_class: "docs", ...more }],
+    settings: { SVC_PEP_ENFORCEMENT_TOKEN: enforcementToken },
     limits: { consentWaitMs: 2_000, consentPollMs: 20 },
   });
   const { policies, sessionPolicies, beside } = running.controlPlane;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { entryAgent } from "./support/control-plane.ts";
+import { enforcementToken, entryAgent } from "./support/control-plane.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
@@ -13,9 +13,12 @@ const denied = {
 };
 const consentsPath = "/v1/session/consents";
 
-async function started(mode = "enforce") {
+async function started(mode = "enforce", settings: Record<string, string> = {}) {
   const upstream = await startedUpstream();
-  const running = await startedPep({ upstreams: [{ name: "bank", url: upstream.url, routes, mode }] });
+  const running = await startedPep({
+    upstreams: [{ name: "bank", url: upstream.url, routes, mode }],
+    settings: { SVC_PEP_ENFORCEMENT_TOKEN: enforcementToken, ...settings },
+  });
   const { controlPlane } = running;
   controlPlane.policies.set(entryAgent, {});
   controlPlane.policies.set(pay, denied);
@@ -175,4 +178,11 @@ test("an observed call goes to the session beside too, and is no longer one that
   expect(sessionsOf()).toEqual([undefined, beside]);
   expect(await metric('svc_pep_calls_total{outcome="observed_would_block"}')).toBe(1);
   expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
+});
+
+test("without a bearer of the enforcement plane a call is decided in its own session alone", async () => {
+  const { call, consent, controlPlane } = await started("enforce", { SVC_PEP_ENFORCEMENT_TOKEN: "" });
+  await consent();
+  expect(await call()).toMatchObject({ status: 403, details: { consent_url: denied.consentUrl } });
+  expect(controlPlane.countOf(consentsPath)).toBe(0);
 });

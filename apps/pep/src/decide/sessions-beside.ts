@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { fromWire, sessionBeside, sessionsBeside } from "@svc/core";
+import { fromWire, sessionBeside, sessionBesideRequest, sessionsBeside, toWire } from "@svc/core";
 import { type HopCredential, type HopPorts, parseBody, send } from "@svc/hop";
 import type { Limits } from "../limits.ts";
 import type { CallTarget } from "../protocols/protocol.ts";
@@ -34,6 +34,8 @@ export interface Wanted {
 
 export interface SessionsBesideOptions {
   readonly hop: HopPorts;
+  /** The bearer of the enforcement plane: an agent never gets a root grant of a session that a person consented to. */
+  readonly enforcementToken: string;
   readonly limits: Pick<Limits, "consentWaitMs" | "consentPollMs">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -49,7 +51,8 @@ const maxCalls = 1024;
  * Sessions that a person consented to beside the one of a call, for scopes that it lacks
  * (docs/reference/enforcement-point.md#sessions-beside). Nothing is requested before a call is denied for its scope.
  */
-export function createSessionsBeside({ hop, limits, now }: SessionsBesideOptions) {
+export function createSessionsBeside(options: SessionsBesideOptions) {
+  const { hop, limits, now } = options;
   const callers = new BoundedMap<string, Known>(maxCallers);
 
   const knownOf = ({ token }: HopCredential): Known => {
@@ -67,7 +70,7 @@ export function createSessionsBeside({ hop, limits, now }: SessionsBesideOptions
 
   /** Takes hop 1 in the first session that fits and is not known yet. */
   async function read(caller: HopCredential, known: Known, { scopes, except }: Wanted): Promise<void> {
-    const granted = await readConsents(hop, caller);
+    const granted = await readConsents(options, caller);
     const found = granted.find(
       ({ scope, sessionId }) =>
         scopes.includes(scope) && sessionId !== except?.sessionId && known.sessions.get(sessionId) === undefined,
@@ -123,15 +126,19 @@ const keyOf = ({ target, dataClass }: CallTarget): string => `${target} ${dataCl
 
 type ReadSession = GrantedSession & { readonly expiresAt: string };
 
-/** `GET /v1/session/consents`. Empty where there is no usable answer: the deny stays as it is. */
-async function readConsents({ steps, pool, limits }: HopPorts, caller: HopCredential): Promise<readonly ReadSession[]> {
+/** `POST /v1/session/consents`. Empty where there is no usable answer: the deny stays as it is. */
+async function readConsents(
+  { hop: { steps, pool, limits }, enforcementToken }: SessionsBesideOptions,
+  caller: HopCredential,
+): Promise<readonly ReadSession[]> {
   const options = { deadlineMs: limits.stepMs };
   const leased = await pool.leaseToDecide(caller, options);
   if (leased.kind !== "leased") return [];
   const { lease } = leased;
   try {
-    const headers = { authorization: `Bearer ${lease.token}` };
-    const sent = await send(steps, { method: "GET", path: "/v1/session/consents", headers }, options);
+    const headers = { "content-type": "application/json", authorization: `Bearer ${enforcementToken}` };
+    const body = JSON.stringify(toWire(sessionBesideRequest, { token: lease.token }));
+    const sent = await send(steps, { method: "POST", path: "/v1/session/consents", headers, body }, options);
     const isRead = sent.kind === "received" && sent.response.status === 200;
     const read = isRead ? parseBody(sessionsBeside, sent.response) : undefined;
     return (read?.data ?? []).map((each) => fromWire(sessionBeside, each));

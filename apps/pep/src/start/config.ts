@@ -100,11 +100,11 @@ export const pepSettings = {
   ),
   SVC_PEP_PUBLIC_URL: optional(
     publicUrl,
-    "Where OAuth clients reach this listener, for upstreams with `oauth`; with the token below.",
+    "Where OAuth clients reach this listener, for upstreams with `oauth`; needs the token below.",
   ),
   SVC_PEP_ENFORCEMENT_TOKEN: optional(
     text,
-    "The bearer by which clients' access tokens are redeemed: one of the control plane's `SVC_ENFORCEMENT_TOKEN`.",
+    "One of the control plane's `SVC_ENFORCEMENT_TOKEN`: redeems clients' access tokens, and finds sessions that a person consented to beside a call's own.",
     { secret: true },
   ),
 } satisfies Record<PepSettingName, Setting<unknown>>;
@@ -120,9 +120,11 @@ function agentKeyRule(values: Partial<Values>): string | undefined {
 }
 
 function oauthRule(values: Partial<Values>): string | undefined {
-  const areRead = "SVC_PEP_PUBLIC_URL" in values && "SVC_PEP_ENFORCEMENT_TOKEN" in values;
-  const areTogether = (values.SVC_PEP_PUBLIC_URL === undefined) === (values.SVC_PEP_ENFORCEMENT_TOKEN === undefined);
-  return areRead && !areTogether ? "SVC_PEP_PUBLIC_URL, SVC_PEP_ENFORCEMENT_TOKEN: go together" : undefined;
+  const isTokenRead = "SVC_PEP_ENFORCEMENT_TOKEN" in values;
+  const isTokenMissing = isTokenRead && values.SVC_PEP_ENFORCEMENT_TOKEN === undefined;
+  return values.SVC_PEP_PUBLIC_URL !== undefined && isTokenMissing
+    ? "SVC_PEP_PUBLIC_URL: needs SVC_PEP_ENFORCEMENT_TOKEN, which clients' access tokens are redeemed with"
+    : undefined;
 }
 
 /** A pod's sidecar may reach what its agent may not: neither may be set there by accident. */

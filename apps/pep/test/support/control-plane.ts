@@ -353,7 +353,9 @@ const redeem: Route = async (state, asked, response) => {
 };
 
 const consents: Route = async (state, asked, response) => {
-  if (!bearerOf(asked)) return refusal(response, 401, "unauthorized");
+  const { token } = JSON.parse(asked.body);
+  if (asked.headers.authorization !== `Bearer ${enforcementToken}`) return refusal(response, 401, "unauthorized");
+  if (!decodeUnverifiedHopToken(token)) return refusal(response, 400, "invalid_request");
   const data = await Promise.all(
     state.beside.map(async ({ sessionId, scope, expiresAt }) => ({
       ...(await granted(state, sessionId, scope)),
