@@ -10,6 +10,7 @@ import { attacks } from "./src/hostile/attacks.ts";
 import { type Base, basesOf, inOrder } from "./src/hostile/bases.ts";
 import { changedTables, databaseDigests } from "./src/hostile/database-digest.ts";
 import { openWire, type WireRequest } from "./src/hostile/wire-request.ts";
+import { insertSignIn } from "./src/inserted-sign-in.ts";
 
 /** Tables that the process writes in the background. */
 const ofItself = ["housekeeping", "seal", "witness"];
@@ -26,6 +27,7 @@ afterAll(async () => {
   await Promise.all([redis?.stop(), database.drop()]);
 });
 await prepare(api);
+await insertSignIn(owner);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const digest = await databaseDigests(owner, ofItself);
 /** Tables that a refused request may write; all others must stay unchanged. */

@@ -5,6 +5,7 @@ import { prepare } from "./src/examples/index.ts";
 import { wellMeant } from "./src/hostile/aim.ts";
 import { basesOf, inOrder } from "./src/hostile/bases.ts";
 import { openWire } from "./src/hostile/wire-request.ts";
+import { insertSignIn } from "./src/inserted-sign-in.ts";
 import { asOwner, startOne } from "./src/stack.ts";
 
 // Started at collection, since the document is the table of cases.
@@ -15,6 +16,7 @@ afterAll(async () => {
   await stop();
 });
 await prepare(api);
+await asOwner(database, (sql) => insertSignIn(sql));
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const ordered = inOrder(operations);
 

@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { enrolling, newKey } from "@svc/test-conformance/enrollment";
-import { startOne } from "@svc/test-conformance/stack";
+import { insertSignIn } from "@svc/test-conformance/inserted-sign-in";
+import { asOwner, startOne } from "@svc/test-conformance/stack";
 import { testBearers } from "@svc/test-support";
 import { afterAll, expect, test } from "vitest";
 
 /** The requests that the API reference shows, sent one after the other as a shell sends them. */
-const { api, stop } = await startOne();
+const { api, database, stop } = await startOne();
 afterAll(stop);
 
 interface Sample {
@@ -88,6 +89,9 @@ const story: readonly (readonly [route: string, brings?: (body: Body) => Promise
   ["DELETE /v1/blocks/{kind}/{ref}"],
   ["POST /v1/sessions/{session_id}/revoke"],
   ["POST /v1/sessions/revoke"],
+  ["GET /v1/sign-ins", async () => ({ SIGN_IN_ID: await asOwner(database, (sql) => insertSignIn(sql)) })],
+  ["POST /v1/sign-ins/{sign_in_id}/end"],
+  ["POST /v1/sign-ins/end"],
   ["POST /v1/identity/enroll-tokens"],
   [
     "POST /v1/identity/enrollments",

@@ -1,6 +1,6 @@
 import * as core from "@svc/core";
 import { memberText } from "@svc/tokens";
-import type { BlockRead, SessionRead } from "./audit-plane.ts";
+import type { BlockRead, SessionRead, SignInRead } from "./audit-plane.ts";
 import {
   type BodyOf,
   type CallOptions,
@@ -90,6 +90,10 @@ export interface AdminPlane {
   revokeSession(sessionId: string, why?: Reason, options?: CallOptions): Promise<SessionRead>;
   /** `POST /v1/sessions/revoke`: ends every running session that matches all filters, of which one must be given. */
   revokeSessions(filters: RequestBody<typeof core.sessionsRevoke>, options?: CallOptions): Promise<number>;
+  /** `POST /v1/sign-ins/{sign_in_id}/end`: at once in every process, and idempotent. */
+  endSignIn(signInId: string, why?: Reason, options?: CallOptions): Promise<SignInRead>;
+  /** `POST /v1/sign-ins/end`: all of a person; how many ran. */
+  endSignIns(whose: RequestBody<typeof core.signInsEnd>, options?: CallOptions): Promise<number>;
   /** `PUT /v1/blocks/{kind}/{ref}`: denied from the next decision on, until `until` where it is given. */
   setBlock(
     block: Blocked & { readonly reason: string; readonly until?: string | Date | null | undefined },
@@ -135,6 +139,9 @@ export const adminPlane = ({ get, getWithText, post, create, put, remove }: Plan
     post(`/v1/sessions/${segment(sessionId)}/revoke`, core.sessionRead, options, why),
   revokeSessions: async (filters, options) =>
     (await post("/v1/sessions/revoke", core.sessionsRevoked, options, filters)).revoked,
+  endSignIn: async (signInId, why = {}, options) =>
+    post(`/v1/sign-ins/${segment(signInId)}/end`, core.signInRead, options, why),
+  endSignIns: async (whose, options) => (await post("/v1/sign-ins/end", core.signInsEnded, options, whose)).ended,
   setBlock: async ({ kind, ref, ...body }, options) => put(blockPath({ kind, ref }), core.blockRead, options, body),
   liftBlock: async (block, options) => remove(blockPath(block), options),
   issuerKeys: (query, options) => get("/v1/keys", core.issuerKeyPage, options, query),

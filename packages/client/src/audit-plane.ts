@@ -28,6 +28,8 @@ export type AgentVerdicts = BodyOf<typeof core.agentVerdicts>;
 export type ScopeRead = BodyOf<typeof core.scopeRead>;
 /** A session without its tokens. */
 export type SessionSummary = BodyOf<typeof core.sessionSummary>;
+/** A person's sign-in at the pages of the control plane. */
+export type SignInRead = BodyOf<typeof core.signInRead>;
 /** A session with its taint marks; an `agent` of null is the human. */
 export type SessionRead = BodyOf<typeof core.sessionRead>;
 /** An emergency block; `until` is null for one that must be lifted. */
@@ -76,6 +78,8 @@ export interface AuditPlane {
   sessions(query?: RequestBody<typeof core.sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
   /** `GET /v1/sessions/{session_id}`. */
   session(sessionId: string, options?: CallOptions): Promise<SessionRead>;
+  /** `GET /v1/sign-ins`: one page of people's sign-ins, newest first. */
+  signIns(query?: RequestBody<typeof core.signInsQuery>, options?: CallOptions): Promise<Page<SignInRead>>;
   /** `GET /v1/blocks`: those in force, by kind and ref. */
   blocks(query?: PageQuery, options?: CallOptions): Promise<Page<BlockRead>>;
 }
@@ -96,6 +100,7 @@ export function auditPlane({ get, post }: Plane): AuditPlane {
     replay: (request, options) => post("/v1/audit/replay", core.replayPage, options, request),
     sessions: (query, options) => get("/v1/sessions", core.sessionPage, options, query),
     session: async (sessionId, options) => get(`/v1/sessions/${segment(sessionId)}`, core.sessionRead, options),
+    signIns: (query, options) => get("/v1/sign-ins", core.signInPage, options, query),
     blocks: (query, options) => get("/v1/blocks", core.blockPage, options, query),
   };
 }

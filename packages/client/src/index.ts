@@ -30,6 +30,7 @@ export type {
   ScopeRead,
   SessionRead,
   SessionSummary,
+  SignInRead,
   WouldBlock,
 } from "./audit-plane.ts";
 export type { AuthorizeRequest } from "./authorize-hop.ts";

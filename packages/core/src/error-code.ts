@@ -11,6 +11,7 @@ export const errorCodes = [
   "manifest_version_not_found",
   "action_not_found",
   "session_not_found",
+  "sign_in_not_found",
   "enrollment_not_found",
   "key_not_found",
   "handle_not_found",

@@ -57,6 +57,13 @@ export const administrativeEventKinds = [
 ] as const;
 export type AdministrativeEventKind = (typeof administrativeEventKinds)[number];
 
+/** What a person may do in the console. */
+export const consoleRoles = ["audit", "admin"] as const;
+export type ConsoleRole = (typeof consoleRoles)[number];
+
+export const signInStatuses = ["active", "expired", "ended"] as const;
+export type SignInStatus = (typeof signInStatuses)[number];
+
 /** What the enforcement point did with a call. */
 export const pepOutcomes = ["allowed", "blocked", "observed_would_block"] as const;
 export type PepOutcome = (typeof pepOutcomes)[number];

@@ -121,6 +121,19 @@ const { data } = await svc.targets(session.context());`,
     params: { session_id: "$SESSION_ID" },
     client: `const { status, taintMarks } = await svc.audit.session(session.sessionId);`,
   },
+  "GET /v1/sign-ins": {
+    query: { user_sub: "ada" },
+    client: `const { data } = await svc.audit.signIns({ userSub: "ada" });`,
+  },
+  "POST /v1/sign-ins/{sign_in_id}/end": {
+    params: { sign_in_id: "$SIGN_IN_ID" },
+    body: { reason: "a lost laptop" },
+    client: `for (const { signInId } of (await svc.audit.signIns()).data) await svc.admin.endSignIn(signInId);`,
+  },
+  "POST /v1/sign-ins/end": {
+    body: { user_sub: "ada", reason: "left the company" },
+    client: `const ended = await svc.admin.endSignIns({ userSub: "ada", reason: "left the company" });`,
+  },
   "GET /v1/audit/decisions": {
     query: { outcome: "deny", limit: "10" },
     client: `for await (const { target, denyReason } of svc.audit.allDecisions({ outcome: "deny" })) console.log(target, denyReason);`,

@@ -1,12 +1,9 @@
+import type { ConsoleRole } from "@svc/core";
 import type { CommandDeps } from "../commands/deps.ts";
 import type { Events } from "../events/events.ts";
 import type { RoutesDeps } from "../http/routes.ts";
 import type { PersonLogin } from "../ports/person-login.ts";
 import type { SignIns } from "../ports/sign-ins.ts";
-
-/** What a person may do in the console. */
-export const consoleRoles = ["audit", "admin"] as const;
-export type ConsoleRole = (typeof consoleRoles)[number];
 
 /** Settings and means of people's sign-in. */
 export interface People {

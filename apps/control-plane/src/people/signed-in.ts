@@ -1,9 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { ConsoleRole } from "@svc/core";
 import type { Context } from "hono";
 import type { Clock } from "../ports/clock.ts";
 import type { SignIn, SignIns } from "../ports/sign-ins.ts";
 import { hostCookie } from "./cookies.ts";
-import type { ConsoleRole, People } from "./deps.ts";
+import type { People } from "./deps.ts";
 
 /** The person whose browser sent a request. */
 export interface SignedIn {

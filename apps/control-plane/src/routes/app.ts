@@ -3,6 +3,7 @@ import { installErrorHandling } from "../http/error-handling.ts";
 import type { App } from "../http/routes.ts";
 import { consentPageRoutes } from "../people/consent-pages.ts";
 import { handleRoutes } from "../people/handle-routes.ts";
+import { signInAdminRoutes } from "../people/sign-in-admin.ts";
 import { signInRoutes } from "../people/sign-in-routes.ts";
 import { tokenEndpoint } from "../people/token-endpoint.ts";
 import { agentRoutes } from "./agents.ts";
@@ -35,6 +36,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   transactionRoute,
   sessionTargetsRoute,
   sessionRoutes,
+  signInAdminRoutes,
   blockRoutes,
   keyRoutes,
   auditRoutes,

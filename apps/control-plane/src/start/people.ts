@@ -1,5 +1,6 @@
+import { consoleRoles } from "@svc/core";
 import { personLogin } from "../identity-provider/person-login.ts";
-import { consoleRoles, type People } from "../people/deps.ts";
+import type { People } from "../people/deps.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Config } from "./config.ts";
 import { derivedKey } from "./encryption-key.ts";

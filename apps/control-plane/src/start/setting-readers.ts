@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { agentName, scopeName } from "@svc/core";
+import { agentName, type ConsoleRole, consoleRoles, scopeName } from "@svc/core";
 import { commaList, text } from "@svc/host";
 import { z } from "zod";
 import { parseAllowedDestination } from "../discovery/allow-list.ts";
 import { isRedirectUri } from "../discovery/redirect-uri.ts";
-import { type ConsoleRole, consoleRoles } from "../people/deps.ts";
 import type { OAuthClient } from "../ports/oauth-clients.ts";
 import type { RateBudget } from "../ports/rate-limit.ts";
 import { parseStoreAddress } from "../redis/address.ts";

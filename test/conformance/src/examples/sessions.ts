@@ -1,3 +1,4 @@
+import { insertSignIn } from "../inserted-sign-in.ts";
 import { clerkSession } from "../ledger.ts";
 import { asOwner } from "../stack.ts";
 import { admin, audit, type Examples, hops, inTurn, newName, scope, unknownId } from "./base.ts";
@@ -39,6 +40,21 @@ export const sessions: Examples = {
       () => admin(api, "POST", `/v1/sessions/${session}/revoke`, { reason: "over" }),
       () => admin(api, "POST", `/v1/sessions/${unknownId}/revoke`, {}),
     );
+  },
+  "GET /v1/sign-ins": async (api, database) => {
+    await asOwner(database, (sql) => insertSignIn(sql));
+    return inTurn(() => audit(api, "GET", "/v1/sign-ins?user_sub=ada&limit=1"));
+  },
+  "POST /v1/sign-ins/{sign_in_id}/end": async (api, database) => {
+    const id = await asOwner(database, (sql) => insertSignIn(sql));
+    return inTurn(
+      () => admin(api, "POST", `/v1/sign-ins/${id}/end`, { reason: "over" }),
+      () => admin(api, "POST", `/v1/sign-ins/${unknownId}/end`, {}),
+    );
+  },
+  "POST /v1/sign-ins/end": async (api, database) => {
+    await asOwner(database, (sql) => insertSignIn(sql, "ben"));
+    return inTurn(() => admin(api, "POST", "/v1/sign-ins/end", { user_sub: "ben" }));
   },
   "POST /v1/sessions/revoke": (api) =>
     inTurn(

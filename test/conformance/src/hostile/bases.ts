@@ -65,6 +65,9 @@ async function enrollmentOf(api: Api): Promise<Base> {
   return { params: { enrollment_id }, body: { proof: await prove(agent, key, challenge) } };
 }
 
+/** Of the sign-in that the test inserted. */
+const signInId = async (api: Api): Promise<string> =>
+  (await api.call("GET", "/v1/sign-ins", { bearer: api.tokens.audit })).body.data[0].sign_in_id;
 const session = async (api: Api) => ({ session_id: (await api.consent(scope)).session });
 const block = async () => ({ kind: "tool", ref: newName() });
 
@@ -133,6 +136,11 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
   "POST /v1/token/transaction": [async (api) => (await mintOf(api)).base, async (api) => ended(await mintOf(api), api)],
   "GET /v1/session/targets": [async (api) => ({ params: {}, bearer: (await api.consent(scope)).token })],
   "POST /v1/sessions/revoke": [withBody(() => ({ user_sub: newName(), scope, reason: "over" }))],
+  "GET /v1/sign-ins": [async () => ({ params: {}, query: { user_sub: "ada" } })],
+  "POST /v1/sign-ins/{sign_in_id}/end": [
+    async (api) => ({ params: { sign_in_id: await signInId(api) }, body: { reason: "over" } }),
+  ],
+  "POST /v1/sign-ins/end": [withBody(() => ({ user_sub: newName(), reason: "over" }))],
   "GET /v1/sessions/{session_id}": [withParams(session)],
   "POST /v1/sessions/{session_id}/revoke": [async (api) => ({ params: await session(api), body: { reason: "over" } })],
   "PUT /v1/blocks/{kind}/{ref}": [

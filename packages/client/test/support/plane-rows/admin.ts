@@ -1,4 +1,4 @@
-import { block, lastPage, type Row, session, sessionRow, t } from "./shared.ts";
+import { block, lastPage, type Row, session, sessionRow, signIn, signInRow, t } from "./shared.ts";
 
 export const manifest = { scopes: { expenses: { hop_budget: 4 } } };
 const registration = { agent_id: "id", manifest_version: 2, status: "attested" };
@@ -158,6 +158,24 @@ export const adminRows: readonly Row[] = [
     body: { user_sub: "ada", reason: "over" },
     bearer: "admin-bearer",
     response: [200, { revoked: 2 }],
+    want: 2,
+  },
+  {
+    name: "endSignIn",
+    call: (svc) => svc.admin.endSignIn("s", { reason: "a lost laptop" }),
+    route: "POST /v1/sign-ins/s/end",
+    body: { reason: "a lost laptop" },
+    bearer: "admin-bearer",
+    response: [200, signInRow],
+    want: signIn,
+  },
+  {
+    name: "endSignIns",
+    call: (svc) => svc.admin.endSignIns({ userSub: "ada" }),
+    route: "POST /v1/sign-ins/end",
+    body: { user_sub: "ada" },
+    bearer: "admin-bearer",
+    response: [200, { ended: 2 }],
     want: 2,
   },
   {

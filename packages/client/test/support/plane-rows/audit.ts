@@ -1,4 +1,4 @@
-import { block, lastPage, type Row, session, sessionRow, t } from "./shared.ts";
+import { block, lastPage, type Row, session, sessionRow, signIn, signInRow, t } from "./shared.ts";
 
 const hopRow = {
   hop: 1,
@@ -259,6 +259,15 @@ export const auditRows: readonly Row[] = [
     bearer: "audit-bearer",
     response: [200, { ...sessionRow, taint_marks: [{ ...mark, action_id: "a" }] }],
     want: { ...session, taintMarks: [{ ...mark, actionId: "a" }] },
+  },
+  {
+    name: "signIns",
+    call: (svc) => svc.audit.signIns({ userSub: "ada" }),
+    route: "GET /v1/sign-ins",
+    query: { user_sub: "ada" },
+    bearer: "audit-bearer",
+    response: [200, { data: [signInRow], page: lastPage }],
+    want: { data: [signIn], page: { nextCursor: null, limit: 50 } },
   },
   {
     name: "blocks",

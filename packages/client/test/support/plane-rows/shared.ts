@@ -28,6 +28,32 @@ export const sessionRow = {
   revoked_by: null,
   revoked_reason: null,
 };
+export const signInRow = {
+  sign_in_id: "s",
+  status: "ended",
+  user_sub: "ada",
+  issuer: "https://idp.test",
+  name: "Ada Lovelace",
+  email: null,
+  roles: ["audit"],
+  begun_at: t,
+  expires_at: t,
+  ended_at: t,
+  ended_by: "alice",
+};
+export const signIn = {
+  signInId: "s",
+  status: "ended",
+  userSub: "ada",
+  issuer: "https://idp.test",
+  name: "Ada Lovelace",
+  email: null,
+  roles: ["audit"],
+  begunAt: t,
+  expiresAt: t,
+  endedAt: t,
+  endedBy: "alice",
+};
 export const session = {
   sessionId: "s",
   status: "active",
