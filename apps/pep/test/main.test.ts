@@ -88,7 +88,7 @@ test("--check compares the configured targets with the catalogs of the scopes it
 test("a session file beside a listener that others reach is warned about, with what to do", async () => {
   const listening = async (listen: string) => {
     const env = { ...settingsIn(), SVC_PEP_LISTEN: listen, SVC_PEP_SESSION_FILE: "/nowhere/session.json" };
-    const child = spawnApp({ main: "@svc/pep/main", env });
+    const child = spawnApp({ main: "@svc/pep/main", env: { ...env, SVC_PEP_GRACE_SECONDS: "0" } });
     onTestFinished(async () => void (await child.stop()));
     await waitUntil("it to listen", () => child.output().includes("listening on") || child.hasExited());
     return child.output();

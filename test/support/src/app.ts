@@ -172,6 +172,8 @@ export async function startEnforcementPoint(
       SVC_PEP_LISTEN: listen,
       SVC_PEP_ADMIN_LISTEN: adminListen,
       SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests",
+      // It would wait for its agent to end.
+      SVC_PEP_GRACE_SECONDS: "0",
       ...env,
     },
   });
