@@ -1,6 +1,6 @@
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   type FaultProxy,
   type OwnRedis,
   requires,
@@ -53,7 +53,7 @@ async function collect(names: readonly string[]): Promise<void> {
 const renewTokens = () => collect(["POST /v1/authorize", "POST /v1/token/transaction", "GET /v1/session/targets"]);
 
 beforeAll(async () => {
-  [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
+  [database, redis] = await Promise.all([createMigratedDatabase(), startOwnRedis()]);
   usual = await startProcess();
   const api = createApi(usual.url, testBearers);
   await prepare(api);

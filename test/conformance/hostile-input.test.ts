@@ -1,4 +1,4 @@
-import { createDatabase, startControlPlane, startRedisIfThere, testBearers } from "@svc/test-support";
+import { createMigratedDatabase, startControlPlane, startRedisIfThere, testBearers } from "@svc/test-support";
 import fc from "fast-check";
 import postgres from "postgres";
 import { afterAll, describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { insertSignIn } from "./src/inserted-sign-in.ts";
 const ofItself = ["housekeeping", "seal", "witness"];
 
 // Started at collection, since the document is the table of cases.
-const [database, redis] = await Promise.all([createDatabase(), startRedisIfThere()]);
+const [database, redis] = await Promise.all([createMigratedDatabase(), startRedisIfThere()]);
 const controlPlane = await startControlPlane({ database, redis });
 const owner = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });
 const api = createApi(controlPlane.url, testBearers);

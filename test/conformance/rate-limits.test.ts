@@ -1,6 +1,6 @@
 import {
   budgets,
-  createDatabase,
+  createMigratedDatabase,
   type OwnRedis,
   requires,
   startControlPlane,
@@ -201,7 +201,7 @@ redis.describe("while the cache store", () => {
   let api: Api;
   const stops: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
-    const database = await createDatabase();
+    const database = await createMigratedDatabase();
     store = await startOwnRedis();
     const controlPlane = await startControlPlane(
       { database, redis: store },

@@ -1,6 +1,6 @@
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   freePort,
   startControlPlane,
   type TestDatabase,
@@ -31,7 +31,7 @@ const start = (stored: TestDatabase, port: string) =>
   );
 
 beforeAll(async () => {
-  [database, provider] = await Promise.all([createDatabase(), startIdentityProvider()]);
+  [database, provider] = await Promise.all([createMigratedDatabase(), startIdentityProvider()]);
   controlPlane = await start(database, String(await freePort()));
   sql = postgres(database.ownerUrl, { max: 2, onnotice: () => {} });
   api = createApi(controlPlane.url, testBearers);
@@ -236,7 +236,7 @@ describe("an unreachable control plane", () => {
     await pass(freshnessSeconds - refreshSeconds);
     expect(await admits(headers)).toBe("admitted");
 
-    const emptied = await createDatabase();
+    const emptied = await createMigratedDatabase();
     const port = new URL(api.url).port;
     controlPlane = await start(emptied, port);
     await pass(refreshSeconds + 1);

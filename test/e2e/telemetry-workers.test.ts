@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   type OwnRedis,
   requires,
   startControlPlane,
@@ -28,7 +28,7 @@ let redis: OwnRedis;
 const cleanups: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
+  [database, redis] = await Promise.all([createMigratedDatabase(), startOwnRedis()]);
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   startControlPlane,
   type TestDatabase,
   testBearers,
@@ -37,7 +37,7 @@ export const clerkManifest = {
 
 export async function startCliStack(): Promise<CliStack> {
   const folder = mkdtempSync(join(tmpdir(), "svc-cli-"));
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const controlPlane = await startControlPlane({ database });
   const ledger = createServer((request, response) => response.end(`ledger ${request.url}\n`));
   ledger.listen(0, "127.0.0.1");

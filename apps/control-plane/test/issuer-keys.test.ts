@@ -1,11 +1,10 @@
-import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
+import { createMigratedDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
 import { generatePrivateJwk, type IssuerKey, importIssuerKey, sealPrivateJwk } from "@svc/tokens";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type KeyDeps, removeKey, rotateKey } from "../src/commands/issuer-keys.ts";
 import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { denialChanges } from "../src/postgres/denial-changes.ts";
 import { issuerKeyStore, issuerKeys, keyMaker } from "../src/postgres/issuer-keys.ts";
-import { migrate } from "../src/postgres/migrate.ts";
 import { query } from "./support.ts";
 
 const encryptionKey = new Uint8Array(32).fill(7);
@@ -20,8 +19,7 @@ const clock = { nowMs: () => nowMs };
 const opened: { close(): void }[] = [];
 
 beforeEach(async () => {
-  database = await createDatabase();
-  await migrate(database);
+  database = await createMigratedDatabase();
   sql = connect({ url: database.appUrl, maxConnections: 4, statementTimeoutMs: 5_000 });
   nowMs = Date.now();
 });

@@ -1,5 +1,5 @@
 import { createTelemetry } from "@svc/telemetry";
-import { createDatabase, patience, type TestDatabase } from "@svc/test-support";
+import { createMigratedDatabase, patience, type TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
 import { budgets } from "../src/budgets.ts";
 import { verifySubject } from "../src/commands/hop/hop-tokens.ts";
@@ -36,7 +36,7 @@ export interface TestPlane {
 /** The whole control plane on a database of its own, without a listener. */
 export async function startPlane(environment: Record<string, string> = {}): Promise<TestPlane & TestApp> {
   Object.assign(budgets, patience.controlPlane);
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const config = configured({
     SVC_DEV: "true",
     DATABASE_URL: database.appUrl,

@@ -1,6 +1,6 @@
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   startControlPlane,
   startRedisIfThere,
   type TestDatabase,
@@ -17,7 +17,7 @@ export interface Stand {
 
 /** A real control plane on real stores, after the story. */
 export async function startStand(env: Readonly<Record<string, string>> = {}): Promise<Stand> {
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const redis = await startRedisIfThere();
   const plane = await startControlPlane({ database, redis }, env);
   const api = apiOf(plane);

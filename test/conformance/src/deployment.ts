@@ -1,4 +1,4 @@
-import { createDatabase, startControlPlane, startRedisIfThere, testBearers } from "@svc/test-support";
+import { createMigratedDatabase, startControlPlane, startRedisIfThere, testBearers } from "@svc/test-support";
 import { generatePrivateJwk, type PrivateJwk } from "@svc/tokens";
 import { type Api, createApi, type Tokens } from "./api.ts";
 
@@ -55,7 +55,11 @@ export async function openDeployment(): Promise<Opened> {
 }
 
 export async function startDeployment(): Promise<{ deployment: Deployment; stop(): Promise<void> }> {
-  const [database, redis, issuerKey] = await Promise.all([createDatabase(), startRedisIfThere(), generatePrivateJwk()]);
+  const [database, redis, issuerKey] = await Promise.all([
+    createMigratedDatabase(),
+    startRedisIfThere(),
+    generatePrivateJwk(),
+  ]);
   const controlPlane = await startControlPlane(
     { database, redis },
     { SVC_ISSUER_PRIVATE_KEY: JSON.stringify(issuerKey) },

@@ -1,4 +1,4 @@
-import { createDatabase, startControlPlane, testBearers } from "@svc/test-support";
+import { createMigratedDatabase, startControlPlane, testBearers } from "@svc/test-support";
 import { signInClient, signInSettings } from "@svc/test-support/openid-provider";
 import postgres from "postgres";
 import { createApi } from "./api.ts";
@@ -9,7 +9,7 @@ export type IdentityStack = Awaited<ReturnType<typeof startIdentityStack>>;
 
 /** A control plane on its own database that enrolls agents with assertions of a real OpenID provider. */
 export async function startIdentityStack(env: Readonly<Record<string, string>> = {}) {
-  const [database, provider] = await Promise.all([createDatabase(), startIdentityProvider([signInClient()])]);
+  const [database, provider] = await Promise.all([createMigratedDatabase(), startIdentityProvider([signInClient()])]);
   const controlPlane = await startControlPlane(
     { database },
     { SVC_IDP_AUDIENCE: provider.audience, ...signInSettings(provider), ...env },

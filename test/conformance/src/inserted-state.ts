@@ -1,4 +1,4 @@
-import { createDatabase, startControlPlane, testBearers } from "@svc/test-support";
+import { createMigratedDatabase, startControlPlane, testBearers } from "@svc/test-support";
 import { type DecisionVector, type PresentFacts, toQuestion } from "@svc/test-vectors";
 import { generatePrivateJwk, type HopClaims, importIssuerKey, issueHopToken, type SigningKey } from "@svc/tokens";
 import postgres from "postgres";
@@ -22,7 +22,7 @@ export interface Stage {
 }
 
 export async function openStage(manifests: DecisionVector["manifests"], identityRequired: boolean): Promise<Stage> {
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const jwk = await generatePrivateJwk();
   const key = await importIssuerKey(jwk);
   const controlPlane = await startControlPlane(

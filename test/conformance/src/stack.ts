@@ -1,6 +1,6 @@
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   startControlPlane,
   startOwnRedis,
   type TestDatabase,
@@ -18,7 +18,7 @@ export interface One {
 
 /** One control plane on its own database, with the in-process guard. */
 export async function startOne(env: Readonly<Record<string, string>> = {}): Promise<One> {
-  const database = await createDatabase();
+  const database = await createMigratedDatabase();
   const controlPlane = await startControlPlane({ database }, env);
   return {
     api: createApi(controlPlane.url, testBearers),
@@ -40,7 +40,7 @@ export interface Pair {
 
 /** Two processes of one issuer: the same database, the same Redis. */
 export async function startPair(settings: Readonly<Record<string, string>> = {}): Promise<Pair> {
-  const [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
+  const [database, redis] = await Promise.all([createMigratedDatabase(), startOwnRedis()]);
   const env = { SVC_ISSUER: "https://issuer.test", ...settings };
   const one = await startControlPlane({ database, redis }, env);
   const other = await startControlPlane({ database, redis }, env);

@@ -6,13 +6,20 @@ const projectsWithDatabase = ["control-plane", "cli", "conformance", "e2e", "bro
 
 const workspace = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Compiles changed sources for the apps that tests start, and starts one database server for projects that need it. */
+/**
+ * Compiles changed sources for the apps that tests start, and starts one database server, with a migrated database to
+ * copy, for projects that need it.
+ */
 export async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
   execFileSync(`${workspace}node_modules/.bin/tsc`, ["-b"], { cwd: workspace, stdio: "inherit" });
   if (!vitest.projects.some(({ name }) => projectsWithDatabase.includes(name))) return undefined;
   // It imports compiled code.
-  const { sharedServerVariable, startPostgres } = await import("./postgres.ts");
+  const { migratedTemplate, sharedServerVariable, startPostgres } = await import("./postgres.ts");
   const { stop, ...urls } = await startPostgres();
-  process.env[sharedServerVariable] = JSON.stringify(urls);
-  return stop;
+  const { template, drop } = await migratedTemplate(urls);
+  process.env[sharedServerVariable] = JSON.stringify({ ...urls, template });
+  return async () => {
+    await drop();
+    await stop();
+  };
 }

@@ -33,7 +33,13 @@ export {
 } from "./manifests.ts";
 export { budgets, ownBudgets, patience } from "./patience.ts";
 export { type Pooler, startPgBouncer } from "./pgbouncer.ts";
-export { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
+export {
+  createDatabase,
+  createMigratedDatabase,
+  type PostgresServer,
+  startPostgres,
+  type TestDatabase,
+} from "./postgres.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { type OwnRedis, type RedisServer, startOwnRedis, startRedis, startRedisIfThere } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";

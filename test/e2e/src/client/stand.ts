@@ -3,7 +3,7 @@ import {
   aManifest,
   aScope,
   aTool,
-  createDatabase,
+  createMigratedDatabase,
   type EchoUpstream,
   type FaultProxy,
   type ManifestDocument,
@@ -58,7 +58,7 @@ export async function startClientStand(
   env: Readonly<Record<string, string>> = {},
   redis?: { readonly url: string },
 ): Promise<ClientStand> {
-  const [database, tool] = await Promise.all([createDatabase(), startEchoUpstream()]);
+  const [database, tool] = await Promise.all([createMigratedDatabase(), startEchoUpstream()]);
   const controlPlane = await startControlPlane({ database, ...(redis && { redis }) }, env);
   const { url } = controlPlane;
   await using svc = clientOf(url);

@@ -6,7 +6,7 @@ import { type IdentityProvider, startIdentityProvider } from "@svc/test-conforma
 import { type SpanReceiver, startSpanReceiver } from "@svc/test-conformance/span-receiver";
 import {
   type ControlPlane,
-  createDatabase,
+  createMigratedDatabase,
   type EnforcementPoint,
   type FaultProxy,
   startControlPlane,
@@ -80,7 +80,7 @@ export interface SurfaceOptions {
 export async function openSurface({ env = {} }: SurfaceOptions = {}): Promise<Surface> {
   const folder = mkdtempSync(join(tmpdir(), "svc-telemetry-"));
   const [database, redis, provider, tool, receiver] = await Promise.all([
-    createDatabase(),
+    createMigratedDatabase(),
     startOwnRedis(),
     startIdentityProvider(),
     startTool(),
