@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { type Child, startChild } from "./child.ts";
+import { keepsCompiled } from "./compiled.ts";
 import { freePort } from "./free-port.ts";
 import { ownBudgets } from "./patience.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -40,7 +41,7 @@ export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions,
   // Before the program, so that its child processes inherit it.
   const patient = env.TEST_BUDGETS === ownBudgets.TEST_BUDGETS ? [] : ["--import", bePatient];
   return startChild(file, [...before, ...patient, programOf(main, env.TEST_CHECKOUT), ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, ...keepsCompiled(), ...env },
   });
 }
 

@@ -1,4 +1,5 @@
-/** Loaded before the main module of an app: gives the app the budgets of `patience`. */
+/** Loaded before the main module of an app: gives the app the budgets of `patience`, and keeps its compiled code. */
+import { writeCompiledSoon } from "./compiled.ts";
 import { patience } from "./patience.ts";
 
 async function replace(file: string, name: string, values: Readonly<Record<string, number>>): Promise<void> {
@@ -13,4 +14,5 @@ const overridden = (names: readonly string[]) =>
   Object.fromEntries(Object.entries(overrides).filter(([name]) => names.includes(name)));
 
 await replace("control-plane/dist/budgets.js", "budgets", patience.controlPlane);
+writeCompiledSoon();
 await replace("pep/dist/limits.js", "defaultLimits", patience.enforcementPoint);
