@@ -6,7 +6,7 @@ import { startedPep } from "./support/pep.ts";
 
 const { test } = requires("nginx", "lighttpd");
 
-const count = process.env.TEST_LONG === "true" ? 5_000 : 150;
+const count = process.env.TEST_LONG === "true" ? 2_500 : 150;
 
 /** A path of a route, and what makes servers read it differently. */
 const plain = fc.constantFrom(
