@@ -2,7 +2,14 @@ import { type Api, createApi } from "@svc/test-conformance/api";
 import { registerLedger } from "@svc/test-conformance/ledger";
 import { addressOf, appRole, type OwnPostgres, ownerRole, startOwnPostgres } from "@svc/test-faults/postgres";
 import { type Standby, startStandby } from "@svc/test-faults/standby";
-import { type ControlPlane, type OwnRedis, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
+import {
+  budgets,
+  type ControlPlane,
+  type OwnRedis,
+  startControlPlane,
+  startOwnRedis,
+  testBearers,
+} from "@svc/test-support";
 import { loggingStatements } from "./logged-statements.ts";
 
 /** A control plane that reads the audit from a streaming standby; both servers log their statements. */
@@ -34,11 +41,18 @@ export async function startStandbyStand(scope: string): Promise<StandbyStand> {
   };
 }
 
+/** They end the calls to a standby that does not answer. */
+const silentStandby = budgets({ auditRead: 5_000, probe: 5_000, connect: 5_000 });
+
 const startOne = (primary: OwnPostgres, standby: OwnPostgres, redis: OwnRedis): Promise<ControlPlane> =>
   startControlPlane(
     {
       database: { appUrl: addressOf(appRole, primary.port), ownerUrl: addressOf(ownerRole, primary.port) },
       redis,
     },
-    { SVC_ISSUER: "https://issuer.test", AUDIT_DATABASE_URL: addressOf(appRole, standby.port) },
+    {
+      SVC_ISSUER: "https://issuer.test",
+      AUDIT_DATABASE_URL: addressOf(appRole, standby.port),
+      ...silentStandby,
+    },
   );
