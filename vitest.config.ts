@@ -81,8 +81,8 @@ export default defineConfig(({ mode }) => ({
   // The key that counts: resolve.conditions alone fails while dist is absent.
   ssr: { resolve: { conditions: ["@svc/source", "node", "development|production"] } },
   test: {
-    // One more than there are cores: most tests wait for processes of their own half of the time.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: most tests wait for processes of their own half of the time.
+    maxWorkers: availableParallelism() + 2,
     // No test is timed: these limits end only what hangs, however busy the machine is.
     testTimeout: 300_000,
     hookTimeout: 300_000,
