@@ -1,4 +1,4 @@
-import { createDatabase, freePort, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
+import { createMigratedDatabase, freePort, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
 import { signInClient, signInSettings, startOpenIdProvider } from "@svc/test-support/openid-provider";
 import * as client from "openid-client";
 import { createApi, type Hop } from "./api.ts";
@@ -22,7 +22,7 @@ export type PeopleStack = Awaited<ReturnType<typeof startPeopleStack>>;
 
 /** Two control planes of one issuer, whose people sign in with a real OpenID provider. */
 export async function startPeopleStack(env: Readonly<Record<string, string>> = {}) {
-  const [database, redis, port] = await Promise.all([createDatabase(), startOwnRedis(), freePort()]);
+  const [database, redis, port] = await Promise.all([createMigratedDatabase(), startOwnRedis(), freePort()]);
   const issuer = `http://127.0.0.1:${port}`;
   const provider = await startOpenIdProvider({ clients: [signInClient()] });
   const settings = {
