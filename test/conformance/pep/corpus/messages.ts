@@ -63,6 +63,15 @@ export const messages: readonly Exchange[] = [
     message("tools/call", { name: "read_file", arguments: { name: "delete_file", Name: 1 } }),
     "mcp:files/read_file",
   ),
+  calls(
+    "an answer to the question of consent is the client's own, and is sent on",
+    message("tools/call", {
+      name: "read_file",
+      arguments: {},
+      inputResponses: { "svc/consent": { action: "accept" } },
+    }),
+    "mcp:files/read_file",
+  ),
   calls("an escaped name is the name", read.replace("read_file", "\\u0072ead_file"), "mcp:files/read_file"),
   denied("an undeclared tool", message("tools/call", { name: "format_disk" }), "mcp:files/format_disk"),
   denied("a string as its id", message("tools/call", { name: "format_disk" }, "a-1"), "mcp:files/format_disk", "a-1"),
