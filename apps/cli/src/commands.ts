@@ -20,6 +20,11 @@ export const commands = [
   entry("manifest", "Lint, submit, show and compare manifests.", () => import("./commands/manifest.ts")),
   entry("consent", "Record a person's consent to a scope and start a session.", () => import("./commands/consent.ts")),
   entry(
+    "approve",
+    "Show the link on which a person admits a denied call, and wait for the answer.",
+    () => import("./commands/approve.ts"),
+  ),
+  entry(
     "run",
     "Run a command behind a local enforcement point, and list the denied calls.",
     () => import("./commands/run.ts"),

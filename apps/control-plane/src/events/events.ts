@@ -63,6 +63,7 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     administered: (act: keyof typeof administered, sessionId?: string) =>
       telemetry.emit({ facts: { "authz.session_id": sessionId }, log: ["info", administered[act]] }),
     requestFailed: failed("error", "a request failed"),
+    consentWebhookFailed: failed("warn", "the consent webhook was not told that a person is asked"),
     storeUnavailable: failed("error", "a store cannot serve"),
     standbySilent: failed("warn", "the standby of the audit reads does not answer; the primary serves them"),
     certificateUnusable: failed("error", "a changed certificate cannot be used; the old one keeps serving"),

@@ -76,7 +76,10 @@ export async function allow(
   return done ? { kind: "allowed", code } : { kind: "answered" };
 }
 
-export async function isRunning({ sessions, clock }: ConsentDeps, { sessionId }: DeniedCall): Promise<boolean> {
+export async function isRunning(
+  { sessions, clock }: ConsentDeps,
+  { sessionId }: Pick<DeniedCall, "sessionId">,
+): Promise<boolean> {
   const session = await sessions.read(sessionId, clock.nowMs());
   return session?.status === "active";
 }

@@ -1,3 +1,4 @@
+import type { AskPerson } from "../ports/ask-person.ts";
 import type { Consents } from "../ports/consents.ts";
 import type { IdentityAssertions } from "../ports/identity-provider.ts";
 import type { OAuthClient, ReadClientDocument } from "../ports/oauth-clients.ts";
@@ -9,6 +10,8 @@ export interface ConsentDeps extends PeopleDeps {
   readonly consents: Consents;
   readonly questions: Questions;
   readonly oauth: OAuthSettings;
+  /** Tells the person, whose agent has no screen. It returns at once. Undefined where no webhook is configured. */
+  readonly askPerson: AskPerson | undefined;
   /** Undefined where no provider is configured. */
   readonly identityAssertions: IdentityAssertions | undefined;
 }

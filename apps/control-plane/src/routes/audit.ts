@@ -19,6 +19,7 @@ import { judgeNow } from "../commands/would-block.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
+import { consentUrlOfRecord } from "../people/consent-link.ts";
 import type { DecisionRow, WouldBlockPosition, WouldBlockRow } from "../ports/audit-reads.ts";
 import { agentNotFound } from "./agents.ts";
 import type { Deps } from "./deps.ts";
@@ -83,7 +84,8 @@ export function auditRoutes(app: App, deps: Deps): void {
     handle: async ({ params: { actionId } }) => {
       const explained = await explainAction(deps, actionId);
       if (explained === undefined) throw actionNotFound();
-      return { ...explained.record, ...explained.explanation };
+      const consentUrl = await consentUrlOfRecord(deps, explained);
+      return { ...explained.record, ...explained.explanation, consentUrl };
     },
   });
 

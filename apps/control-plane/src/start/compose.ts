@@ -11,6 +11,7 @@ import { callerLimits } from "../http/authentication.ts";
 import { createBearers, holdersOf } from "../http/bearers.ts";
 import { identityAssertions } from "../identity-provider/identity-assertions.ts";
 import { openIdProvider } from "../identity-provider/openid-provider.ts";
+import { consentWebhook } from "../people/consent-webhook.ts";
 import { questionsOf } from "../people/questions.ts";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Clock, Ids } from "../ports/clock.ts";
@@ -123,6 +124,9 @@ export function compose({
       resources: config.oauthResources,
       readClientDocument: clientDocuments(config.discoveryAllow),
     },
+    askPerson:
+      config.consentWebhook &&
+      consentWebhook({ ...config.consentWebhook, clock, onFailed: events.consentWebhookFailed }),
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health, ids),
       guard,

@@ -86,6 +86,8 @@ const rules: readonly Rule[] = [
   needs("SVC_IDP_CLIENT_ID", "SVC_IDP_ISSUER"),
   needs("SVC_IDP_CLIENT_SECRET", "SVC_IDP_CLIENT_ID"),
   needs("SVC_CONSOLE_ROLES", "SVC_IDP_CLIENT_ID"),
+  together("SVC_CONSENT_WEBHOOK", "SVC_CONSENT_WEBHOOK_SECRET"),
+  needs("SVC_CONSENT_WEBHOOK", "SVC_IDP_CLIENT_ID"),
 ];
 
 function toConfig(values: Values) {
@@ -121,6 +123,10 @@ function toConfig(values: Values) {
     consentTtlSeconds: values.SVC_CONSENT_TTL_SECONDS,
     consentTtlByScope: values.SVC_CONSENT_TTL_BY_SCOPE ?? new Map<string, number>(),
     oauthClients: values.SVC_OAUTH_CLIENTS ?? new Map<string, OAuthClient>(),
+    consentWebhook: bothOf(values.SVC_CONSENT_WEBHOOK, values.SVC_CONSENT_WEBHOOK_SECRET, (url, secret) => ({
+      url,
+      secret,
+    })),
     oauthResources: values.SVC_OAUTH_RESOURCES ?? [],
     mayObserve: values.SVC_OBSERVE_SCOPES,
     identityRequired: values.SVC_IDENTITY_REQUIRED,

@@ -170,3 +170,10 @@ export const oauthClients = jsonText
   .transform(
     (clients): ReadonlyMap<string, OAuthClient> => new Map(clients.map((client) => [client.clientId, client])),
   );
+
+/** Standard Webhooks 1.0: symmetric secrets have a prefix and 24 to 64 bytes. */
+export const webhookSecret = text.refine((written) => {
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(written)?.[1];
+  const length = base64 === undefined ? 0 : Buffer.from(base64, "base64").length;
+  return length >= 24 && length <= 64;
+}, "must be whsec_ and 24 to 64 bytes in base64");

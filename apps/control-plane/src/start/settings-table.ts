@@ -25,6 +25,7 @@ import {
   secondsByScope,
   storeUrl,
   tokenList,
+  webhookSecret,
 } from "./setting-readers.ts";
 
 const secret = { secret: true };
@@ -143,6 +144,15 @@ const signingIn = {
 };
 
 const authorizing = {
+  SVC_CONSENT_WEBHOOK: optional(
+    httpUrl,
+    "Where to tell that a person is asked for a consent, by a signed request (Standard Webhooks); for agents without a screen.",
+  ),
+  SVC_CONSENT_WEBHOOK_SECRET: optional(
+    webhookSecret,
+    "What it is signed with: `whsec_` and 24 to 64 bytes in base64.",
+    secret,
+  ),
   SVC_OAUTH_CLIENTS: optional(
     oauthClients,
     'OAuth clients without a metadata document: a JSON array such as `[{"client_id": "notebook", "client_name": "Notebook", "redirect_uris": ["https://notebook.example/callback"]}]`, with `client_secret` and `agent` where needed.',

@@ -114,6 +114,10 @@ export const explanationRead = z
     deny_reason: z.enum(denyReasons).nullable(),
     checks: z.array(explainedCheck).readonly(),
     remedy: z.string().nullable(),
+    consent_url: z.string().nullable().optional().meta({
+      description:
+        "Where the person of the session can admit the call now; it ends after 10 minutes. Null for a decision that no consent would change.",
+    }),
   })
   .meta({ id: "Explanation" });
 
