@@ -39,6 +39,11 @@ const notRun: Readonly<Record<string, string>> = {
       .filter((line) => line.includes("svc enroll agent"))
       .map((line) => [line, "needs an ID token of an OpenID provider: test/e2e/enroll-command.test.ts"]),
   ),
+  ...Object.fromEntries(
+    printed
+      .filter((line) => /svc approve \S/.test(line))
+      .map((line) => [line, "needs a person who signs in: test/e2e/approve.test.ts"]),
+  ),
 };
 
 const fileServer = import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js");
