@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair } from "jose";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider, { type ClientMetadata } from "oidc-provider";
 
 /** A real OpenID provider on loopback. It takes any password, and returns `iss` with every code (RFC 9207). */
@@ -11,6 +11,8 @@ export interface OpenIdProvider {
   logIn(start: URL, person: string): Promise<URL>;
   /** Cancels at the provider's first page: `error=access_denied`. */
   cancel(start: URL): Promise<URL>;
+  /** A JWT under the provider's key, which the library itself does not issue: an identity assertion. */
+  sign(typ: string, claims: JWTPayload): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -49,8 +51,9 @@ export async function startOpenIdProvider({ clients, port = 0 }: Options): Promi
   await once(server, "listening");
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const kid = "signing";
   const provider = new Provider(issuer, {
-    jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: "RS256", use: "sig" }] },
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: "RS256", use: "sig", kid }] },
     clients,
     claims: { profile: ["name"], email: ["email"], groups: ["groups"] },
     scopes: ["openid", "profile", "email", "groups"],
@@ -63,6 +66,7 @@ export async function startOpenIdProvider({ clients, port = 0 }: Options): Promi
     issuer,
     logIn: (start, person) => walk(start, [{ prompt: "login", login: person, password: "any" }, { prompt: "consent" }]),
     cancel: (start) => walk(start, []),
+    sign: (typ, claims) => new SignJWT(claims).setProtectedHeader({ alg: "RS256", typ, kid }).sign(privateKey),
     async stop() {
       server.closeAllConnections();
       server.close();
