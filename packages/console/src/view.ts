@@ -63,7 +63,7 @@ ${header(viewer, section)}
 ${body}
 </main>
 <footer><p>Agent Authorization Service ${version}. Read-only. All times are UTC.</p></footer>
-<script type="module" src="/console/assets/follow.js"></script>
+${viewer && html`<script type="module" src="/console/assets/follow.js"></script>`}
 ${plots && html`<script src="/console/assets/uplot.js"></script><script type="module" src="/console/assets/plots.js"></script>`}
 </body>
 </html>`;

@@ -9,7 +9,7 @@ import { boundedFetch } from "./bounded-fetch.ts";
 import { claimTexts, personText } from "./claims.ts";
 import { faultOf } from "./login-faults.ts";
 
-interface PersonLoginSettings {
+export interface PersonLoginSettings {
   readonly issuer: URL;
   readonly clientId: string;
   /** Undefined for a public client. */

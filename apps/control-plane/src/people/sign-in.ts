@@ -8,7 +8,7 @@ import { type Attempt, attemptSeconds, openAttempt, sealAttempt } from "./attemp
 import { hostCookie, hostPrefix } from "./cookies.ts";
 import type { People, PeopleDeps } from "./deps.ts";
 import { nextPath } from "./next-path.ts";
-import { cookieHash, personCookie, signInPages, signInSeconds } from "./signed-in.ts";
+import { cookieHash, personCookie, type SignedIn, signInPages, signInSeconds } from "./signed-in.ts";
 
 export interface SignInDeps extends PeopleDeps {
   readonly people: People;
@@ -111,7 +111,7 @@ async function store(
   );
   if (!isNew) return false;
   deps.events.administered("signed_in");
-  await endOwnSignIn(c, deps, "signed in again");
+  await endOf(await signInPages(deps).holder(c), deps, "signed in again");
   personCookie(c, people).set(value, signInSeconds);
   return true;
 }
@@ -120,8 +120,12 @@ async function store(
 export async function endOwnSignIn(c: Context, deps: SignInDeps, reason: string): Promise<boolean> {
   const signedIn = await signInPages(deps).holder(c);
   personCookie(c, deps.people).remove();
-  if (signedIn === undefined) return false;
+  await endOf(signedIn, deps, reason);
+  return signedIn !== undefined;
+}
+
+async function endOf(signedIn: SignedIn | undefined, deps: SignInDeps, reason: string): Promise<void> {
+  if (signedIn === undefined) return;
   const { signInId, subject } = signedIn;
   if ((await endSignIns(deps, { signInId }, { by: subject, reason })) > 0) deps.events.administered("sign_in_ended");
-  return true;
 }

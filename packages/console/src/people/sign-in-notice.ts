@@ -97,4 +97,5 @@ const words: Readonly<Record<string, (provider: string) => string>> = {
 };
 
 const refusalWords = (error: string, provider: string): string =>
-  words[error]?.(provider) ?? `${provider} refused the request of this service; an operator must correct its settings.`;
+  (Object.hasOwn(words, error) ? words[error]?.(provider) : undefined) ??
+  `${provider} refused the request of this service; an operator must correct its settings.`;
