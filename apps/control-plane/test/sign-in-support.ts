@@ -21,6 +21,18 @@ export async function startSignIn(env: Record<string, string> = {}) {
   };
 }
 
+export type Browser = ReturnType<typeof browser>;
+
+/** The same cookies in another browser, which may be led to another process. */
+export function copyOf({ cookies }: Browser, deps: Deps): Browser {
+  const copy = browser(deps);
+  for (const [name, value] of cookies) copy.cookies.set(name, value);
+  return copy;
+}
+
+/** Whether the console shows its pages to this browser. */
+export const opensConsole = async ({ send }: Browser): Promise<boolean> => (await send("/console")).status === 200;
+
 /** A person's browser: it keeps cookies, and follows no redirect by itself. */
 export function browser(deps: Deps) {
   const app = createApp(deps);
