@@ -31,7 +31,12 @@ describe.each(withInjector)("%s: an injected pod", (variant) => {
     const environment = Object.fromEntries(
       sidecar.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
     );
-    const read = readPepConfig({ ...environment, SVC_TELEMETRY_KEY_FILE: undefined, SVC_TELEMETRY_KEY: "key" });
+    const inFiles = ["SVC_TELEMETRY_KEY", "SVC_PEP_ENFORCEMENT_TOKEN"].filter((name) => environment[`${name}_FILE`]);
+    const values = inFiles.flatMap((name): [string, string | undefined][] => [
+      [`${name}_FILE`, undefined],
+      [name, "secret"],
+    ]);
+    const read = readPepConfig({ ...environment, ...Object.fromEntries(values) });
     expect(read).toMatchObject({ ok: true, warnings: [] });
     expect(environment.SVC_CONTROL_PLANE_CA_FILE).toBe("/etc/svc-pep/secret/ca.crt");
   });

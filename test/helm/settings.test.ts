@@ -224,6 +224,8 @@ test("every default of a sidecar reaches the injector's configuration", () => {
       "pep.svc/native-sidecar": false,
       "pep.svc/redirect-ports": [80, 8080],
       "pep.svc/quit": true,
+      "pep.svc/enforcement-secret": "svc-enforcement",
+      "pep.svc/public-url": "http://127.0.0.1:16001",
       "pep.svc/user-id": 1_000_660_001,
       "pep.svc/group-id": 0,
       "pep.svc/cpu-request": "50m",

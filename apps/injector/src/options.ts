@@ -17,6 +17,14 @@ const memory = z.string().regex(/^\d+(?:\.\d+)?(?:k|[MGT]|[KMGT]i)?$/, "must be 
 const userId = wholeNumber({ min: 1, max: 2_147_483_647 });
 const groupId = wholeNumber({ min: 0, max: 2_147_483_647 });
 
+/** As the enforcement point reads it, kept as text for its environment. */
+const publicUrl = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return (
+    url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === ""
+  );
+}, "must be an http or https URL without credentials, query or fragment");
+
 const portList = z
   .string()
   .transform((list) => list.split(",").map((port) => Number(port.trim())))
@@ -77,6 +85,14 @@ export const podOptions = {
     flag,
     "false",
     "Lets the agent end the sidecar by `POST http://127.0.0.1:16001/__svc/quit` (`SVC_PEP_QUIT`): for pods that complete, where the sidecar is not native.",
+  ),
+  "pep.svc/enforcement-secret": optional(
+    objectName,
+    "A Secret whose `token` is a bearer of the enforcement plane (`SVC_PEP_ENFORCEMENT_TOKEN`).",
+  ),
+  "pep.svc/public-url": optional(
+    publicUrl,
+    "Where OAuth clients reach the sidecar (`SVC_PEP_PUBLIC_URL`); needs `pep.svc/enforcement-secret`.",
   ),
   "pep.svc/user-id": defaulted(
     userId,

@@ -42,6 +42,9 @@ export function readPodRequest({ metadata }: Pod, defaults: PodOptions): PodRequ
   if ((options["pep.svc/agent-name"] === undefined) !== (options["pep.svc/agent-key-secret"] === undefined)) {
     faults.push("annotations pep.svc/agent-name and pep.svc/agent-key-secret go together");
   }
+  if (options["pep.svc/public-url"] !== undefined && options["pep.svc/enforcement-secret"] === undefined) {
+    faults.push("annotation pep.svc/public-url needs pep.svc/enforcement-secret");
+  }
   for (const [limit, request] of limits) {
     if (isBelow(options[limit], options[request]))
       faults.push(

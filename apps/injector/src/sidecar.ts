@@ -11,6 +11,7 @@ const folders = {
   secret: "/etc/svc-pep/secret",
   session: "/etc/svc-pep/session",
   "agent-key": "/etc/svc-pep/agent-key",
+  enforcement: "/etc/svc-pep/enforcement",
   state: "/var/run/svc-pep",
 } as const;
 
@@ -80,6 +81,8 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_PEP_AGENT_NAME: options["pep.svc/agent-name"],
     SVC_PEP_AGENT_KEY_FILE: options["pep.svc/agent-key-secret"] && `${folders["agent-key"]}/key.pem`,
     SVC_PEP_QUIT: options["pep.svc/quit"] ? "true" : undefined,
+    SVC_PEP_PUBLIC_URL: options["pep.svc/public-url"],
+    SVC_PEP_ENFORCEMENT_TOKEN_FILE: options["pep.svc/enforcement-secret"] && `${folders.enforcement}/token`,
     SVC_TELEMETRY_KEY_FILE: `${folders.secret}/telemetry-key`,
     SVC_LOG_LEVEL: options["pep.svc/log-level"],
   };
@@ -106,6 +109,7 @@ function contents(options: PodOptions): [folder: keyof typeof folders, source: o
     ...secret("secret", options["pep.svc/secret"]),
     ...secret("session", options["pep.svc/session-secret"]),
     ...secret("agent-key", options["pep.svc/agent-key-secret"]),
+    ...secret("enforcement", options["pep.svc/enforcement-secret"]),
     // In memory: renewed tokens must not reach a disk.
     ["state", { emptyDir: { medium: "Memory", sizeLimit: "16Mi" } }],
   ];

@@ -70,6 +70,8 @@ const pods: readonly (readonly [string, Pod])[] = [
       "pep.svc/group-id": "0",
       "pep.svc/cpu-limit": "0.5",
       "pep.svc/quit": "true",
+      "pep.svc/enforcement-secret": "enforcement",
+      "pep.svc/public-url": "http://127.0.0.1:16001",
       "kubectl.kubernetes.io/default-container": "agent",
     }),
   ],

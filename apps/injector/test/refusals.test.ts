@@ -30,6 +30,21 @@ const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
     /volume mine holds Secret lent/,
   ],
   [
+    "mounts the bearer of the enforcement plane",
+    annotated({ "pep.svc/enforcement-secret": "plane" }, secretVolume("plane")),
+    /volume mine holds Secret plane/,
+  ],
+  [
+    "lets clients log in whose access tokens it cannot redeem",
+    annotated({ "pep.svc/public-url": "http://127.0.0.1:16001" }),
+    /pep\.svc\/public-url needs pep\.svc\/enforcement-secret/,
+  ],
+  [
+    "names no address for its clients",
+    annotated({ "pep.svc/public-url": "here", "pep.svc/enforcement-secret": "plane" }),
+    /pep\.svc\/public-url/,
+  ],
+  [
     "projects our Secret among others",
     aPod({ volumes: [{ name: "mine", projected: { sources: [{ configMap: {} }, { secret: { name: "svc-pep" } }] } }] }),
     /volume mine holds Secret svc-pep/,

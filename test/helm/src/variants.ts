@@ -124,6 +124,8 @@ export const variants: Readonly<Record<string, Rendering>> = {
         nativeSidecar: false,
         redirectPorts: [80, 8080],
         quit: true,
+        enforcementSecret: "svc-enforcement",
+        publicUrl: "http://127.0.0.1:16001",
         userId: 1_000_660_001,
         groupId: 0,
         cpuLimit: "500m",
