@@ -226,6 +226,7 @@ describe("the catalog of a scope", () => {
           { ref: write.ref, data_classes: ["ledger"], privileged: true },
         ],
         data_classes: { reads: ["finance"], writes: ["ledger"] },
+        entry_agents: [agent],
         downstream_agents: [below],
         hop_budget: 3,
       },

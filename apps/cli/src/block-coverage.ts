@@ -1,6 +1,7 @@
 import type { BlockKind } from "@svc/core";
 import type { ControlPlane } from "./control-plane.ts";
 import { nearestOf } from "./manifest/differences.ts";
+import { scopeNames } from "./scope-names.ts";
 
 /** Of a block that covers nothing at present: a sentence that says so. A name may be blocked before it is declared. */
 export async function uncovered(plane: ControlPlane, kind: BlockKind, ref: string): Promise<string | undefined> {
@@ -26,7 +27,3 @@ const namesOf: Readonly<Record<BlockKind, (plane: ControlPlane) => Promise<reado
     return [...new Set(refs)];
   },
 };
-
-async function scopeNames(plane: ControlPlane): Promise<readonly string[]> {
-  return (await plane.all("audit", (svc, page) => svc.audit.scopes(page))).map(({ scope }) => scope);
-}

@@ -179,7 +179,7 @@ function faultOf(cause: unknown, plane: Plane | undefined, url: string): unknown
 /** By error code, where another command shows what to change. */
 const advices: Readonly<Record<string, string>> = {
   no_agent_in_good_standing: "svc agents list shows the registered agents, svc block list the blocks in force.",
-  scope_not_found: "svc agents list shows the registered agents.",
+  scope_not_found: "svc scopes list shows the scopes.",
 };
 
 interface ErrorDetails {

@@ -181,7 +181,7 @@ describe("nothing is consented to", () => {
         () => "books",
         () => "no-such-scope",
       ),
-      /svc agents list/,
+      /there is no scope "no-such-scope"\nsvc scopes list/,
     ],
     [
       "the agent has no part in the scope",
@@ -190,7 +190,7 @@ describe("nothing is consented to", () => {
         () => "clerk",
         () => "nobody-else",
       ),
-      /declares nothing in scope/,
+      /nobody-else is no entry agent of scope "books"[\s\S]*--agent clerk/,
     ],
   ])("where %s", async (_name, code, changed, message) => {
     const ended = await svc(changed(run("u-unheld", ...node(untilUp))), env());

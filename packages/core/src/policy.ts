@@ -78,6 +78,9 @@ export const toCatalog = ({ scope, version, document }: CompiledPolicy) => ({
   version,
   tools: document.tools.map(({ ref, data_classes, privileged }) => ({ ref, data_classes, privileged })),
   data_classes: document.data_classes,
+  entry_agents: Object.keys(document.agents)
+    .filter((agent) => document.agents[agent]?.entry)
+    .sort(),
   downstream_agents: document.downstream_agents,
   hop_budget: document.hop_budget,
 });

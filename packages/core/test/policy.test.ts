@@ -74,6 +74,7 @@ test("a catalog shows what consenting grants: no paths, no agents' own declarati
     version: 3,
     tools: [{ ref: "http:ledger/read", data_classes: ["finance"], privileged: false }],
     data_classes: { reads: ["finance"], writes: [] },
+    entry_agents: ["planner"],
     downstream_agents: [],
     hop_budget: 4,
   });

@@ -33,7 +33,9 @@ export const command = (): Command =>
     .action(consent);
 
 async function consent(flags: Flags): Promise<void> {
-  const { session, agent } = await openControlPlane(flags).call("admin", async (svc) => {
+  const plane = openControlPlane(flags);
+  if (flags.agent !== undefined) await (await import("../run/entry-agent.ts")).requireEntryAgent(plane, flags);
+  const { session, agent } = await plane.call("admin", async (svc) => {
     if (flags.agent !== undefined) return (await import("../run/session.ts")).consentAndDelegate(svc, flags);
     const { scope, user, ttl } = flags;
     return { session: await svc.consent({ scope, userSub: user, ttlSeconds: ttl }), agent: undefined };

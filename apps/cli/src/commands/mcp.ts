@@ -3,6 +3,7 @@ import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../c
 import { relayStdio } from "../mcp/relay.ts";
 import { type ServerFlags, upstreamFile } from "../mcp/upstream-file.ts";
 import { withoutSecretsInEnvironment } from "../run/clean-process.ts";
+import { requireEntryAgent } from "../run/entry-agent.ts";
 import { type LocalPep, startLocalPep } from "../run/local-pep.ts";
 import { catchSignals, exitCodeOf } from "../run/program.ts";
 import { revokeSession } from "../run/revoke-session.ts";
@@ -72,11 +73,12 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
   // A client that is gone must not keep the session from being revoked; its end of the input ends the relay.
   process.stdout.removeAllListeners("error").on("error", () => {});
   const plane = openControlPlane(flags);
+  const agent = await requireEntryAgent(plane, flags);
   const upstream = await upstreamFile(command, flags);
   let sessionId: string | undefined;
   let pep: LocalPep | undefined;
   try {
-    const session = await lendSession(plane, flags);
+    const session = await lendSession(plane, { ...flags, agent });
     sessionId = session.session_id;
     const options = { defaults: pepDefaults, onLine: log };
     const { mode } = flags;

@@ -48,8 +48,9 @@ async function show(scope: string, flags: ShowFlags): Promise<void> {
   const format = formatOf(flags);
   if (isData(format)) return printBody("scopeCatalog", catalog, format);
   print(`${shown(catalog.scope)} policy version ${catalog.version}, at most ${catalog.hopBudget} hops`);
-  const agents = catalog.downstreamAgents.map(shown).join(", ");
-  if (agents !== "") print(`delegation to ${agents}`);
+  const [entry, further] = [catalog.entryAgents, catalog.downstreamAgents].map((names) => names.map(shown).join(", "));
+  if (entry !== "") print(`a person delegates to ${entry}`);
+  if (further !== "") print(`and these to ${further}`);
   const cells = catalog.tools.map(({ ref, dataClasses, privileged }) => [
     { text: shown(ref) },
     { text: shown(dataClasses.join(" ")) },

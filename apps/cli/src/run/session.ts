@@ -9,7 +9,7 @@ export interface Lending {
   /** Seconds; by default the control plane's. */
   readonly ttl?: number;
   /** Acts for the person. By default the scope's entry agent, where there is one alone. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Space-separated; by default everything that may be delegated to the agent. */
   readonly dataClass?: string;
 }
@@ -76,5 +76,14 @@ function chosen(agents: readonly SessionTarget[], name: string | undefined, scop
   }
   if (name !== undefined)
     throw new Fault(`${shown(name)} is no entry agent of scope "${shown(scope)}"`, `Choose one: --agent ${choices}.`);
-  throw new Fault(`scope "${shown(scope)}" has several entry agents`, `Choose one with --agent: ${choices}.`);
+  throw severalAgents(
+    scope,
+    agents.map(({ target }) => target),
+  );
 }
+
+export const severalAgents = (scope: string, agents: readonly string[]): Fault =>
+  new Fault(
+    `scope "${shown(scope)}" has several entry agents`,
+    `Choose one with --agent: ${agents.map(shown).join(", ")}.`,
+  );

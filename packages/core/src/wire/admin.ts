@@ -153,6 +153,10 @@ export const scopeCatalog = z
     version: z.int(),
     tools: z.array(z.object({ ref: z.string(), data_classes: z.array(z.string()), privileged: z.boolean() })),
     data_classes: z.object({ reads: z.array(z.string()), writes: z.array(z.string()) }),
+    entry_agents: z
+      .array(z.string())
+      .default([])
+      .meta({ description: "Agents that a person delegates to, the first hop. Empty from a service of before." }),
     downstream_agents: z.array(z.string()),
     hop_budget: z.int(),
   })
