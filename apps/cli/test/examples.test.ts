@@ -90,6 +90,7 @@ async function writeFiles(): Promise<void> {
     "agent.js": "",
     "openapi.yaml": "openapi: 3.1.0\npaths: { /orders: { get: { operationId: listOrders } } }\n",
     "agent.py": "",
+    "key.txt": "a-key\n",
     "record.mjs": `import { traceRecorder } from ${JSON.stringify(recorder)};
       const recorder = traceRecorder(process.env.SVC_TRACE_PATH + "/");
       recorder.record(${JSON.stringify({ ...edge, ...more, outcome: "allow" })});

@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcon
 import { z } from "zod";
 import { type Fault, notTried } from "../fault.ts";
 import { shown } from "../output.ts";
+import { valuesOf } from "./server-variables.ts";
 import type { Source } from "./source.ts";
 import { groupTransport } from "./stdio-transport.ts";
 
@@ -39,22 +40,28 @@ type McpSource = Extract<Source, { kind: "mcp" | "stdio" }>;
 export async function askMcp(source: McpSource, credentials: ReadonlyMap<string, string>): Promise<AskedServer> {
   if (source.kind === "mcp") return askOverHttp(source, credentials);
   const { name, command } = source;
+  const env = await valuesOf(name, source.env);
   try {
-    return await askOverStdio(command, "auto");
+    return await askOverStdio({ command, env }, "auto");
   } catch {
     // Some servers of earlier revisions end at a request that they do not know.
-    return askOverStdio(command, "legacy").catch((cause: unknown) => {
+    return askOverStdio({ command, env }, "legacy").catch((cause: unknown) => {
       throw notTried(
         `${name}: the server ${shown(cause instanceof Error ? cause.message : "gave no answer")}`,
-        `Run it by hand to see why, with the variables that every server gets alone: ${command.join(" ")}`,
+        `Run it by hand to see why: ${command.join(" ")}\nIt gets the usual variables and those of --env ${name}=VARIABLE=@FILE alone.`,
         cause,
       );
     });
   }
 }
 
-async function askOverStdio(command: readonly string[], mode: "auto" | "legacy"): Promise<AskedServer> {
-  const transport = groupTransport(command);
+interface Started {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function askOverStdio({ command, env }: Started, mode: "auto" | "legacy"): Promise<AskedServer> {
+  const transport = groupTransport(command, env);
   try {
     return await ask(transport, mode, timeoutMs.stdio);
   } catch (cause) {

@@ -22,6 +22,9 @@ export const withSources = (command: Command): Command =>
   command
     .addOption(repeatable("--mcp <name=url>", "an MCP server over Streamable HTTP"))
     .addOption(repeatable("--stdio <name=command>", "an MCP server over stdio, started by this command"))
+    .addOption(
+      repeatable("--env <name=variable=value>", "a variable of a --stdio server; =@FILE has it read from a file"),
+    )
     .addOption(repeatable("--openapi <name=file>", "an HTTP API with an OpenAPI 3 document, a file or a URL"))
     .addOption(repeatable("--http <name=url>", "an HTTP API without one; beside --openapi its base address"))
     .addOption(repeatable("--trusted <name>", "a source whose results no outsider can write"))

@@ -75,7 +75,7 @@ async function askOne(kind: SourceKind, credentials: ReadonlyMap<string, string>
     validate: (given) => (given ? undefined : "must not be empty"),
   });
   const base = kind === "openapi" ? await text("Its base address? Empty: as the document says.") : "";
-  return judged(await asked(await sourceOf(kind, name, value, base || undefined), credentials));
+  return judged(await asked(await sourceOf(kind, name, value, { base: base || undefined }), credentials));
 }
 
 export async function asked(source: Source, credentials: ReadonlyMap<string, string>): Promise<Asked> {

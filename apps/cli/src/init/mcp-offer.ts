@@ -18,7 +18,10 @@ export function mcpOffer(source: McpSource, { tools, methods, version }: AskedSe
   return {
     name,
     read: `${tools.length === 1 ? "1 tool" : `${tools.length} tools`} of MCP ${version}`,
-    endpoint: { protocol: "mcp", ...(source.kind === "mcp" ? { url: source.url } : { command: source.command }) },
+    endpoint: {
+      protocol: "mcp",
+      ...(source.kind === "mcp" ? { url: source.url } : { command: source.command, env: source.env }),
+    },
     tools: [
       ...declarable.map((tool) => offeredTool(name, tool, isTrusted)),
       ...methods.map((method) => offeredMethod(name, method, isTrusted)),

@@ -1,4 +1,5 @@
 import type { Access, Taint } from "@svc/core";
+import type { ServerVariables } from "./server-variables.ts";
 
 /** Why a tool is declared as it is. A guess is to be reviewed by a person. */
 export interface Note {
@@ -34,7 +35,7 @@ export interface Offer {
   readonly endpoint:
     | { readonly protocol: "http"; readonly url: string; readonly routes: readonly OfferedRoute[] }
     | { readonly protocol: "mcp"; readonly url: string }
-    | { readonly protocol: "mcp"; readonly command: readonly string[] };
+    | { readonly protocol: "mcp"; readonly command: readonly string[]; readonly env: ServerVariables };
   readonly tools: readonly OfferedTool[];
   readonly leftOut: readonly { readonly name: string; readonly why: string }[];
 }

@@ -1,10 +1,16 @@
 import { dataClass } from "@svc/core";
 import { notTried } from "../fault.ts";
+import { type ServerVariables, variablesBySource } from "./server-variables.ts";
 
 /** Something that an agent calls, as it is named on the command line. */
 export type Source =
   | { readonly kind: "mcp"; readonly name: string; readonly url: string }
-  | { readonly kind: "stdio"; readonly name: string; readonly command: readonly string[] }
+  | {
+      readonly kind: "stdio";
+      readonly name: string;
+      readonly command: readonly string[];
+      readonly env: ServerVariables;
+    }
   /** `place`: a file or a URL. `url`: the API's base address, where the document has none. */
   | { readonly kind: "openapi"; readonly name: string; readonly place: string; readonly url: string | undefined }
   | { readonly kind: "http"; readonly name: string; readonly url: string };
@@ -12,8 +18,8 @@ export type Source =
 export const sourceKinds = ["mcp", "stdio", "openapi", "http"] as const;
 export type SourceKind = (typeof sourceKinds)[number];
 
-/** Each a list of `name=value`. */
-export type SourceFlags = { readonly [Kind in SourceKind]?: readonly string[] };
+/** Each a list of `name=value`; `env` of `name=VARIABLE=value`. */
+export type SourceFlags = { readonly [Kind in SourceKind | "env"]?: readonly string[] };
 
 const forms: Readonly<Record<SourceKind, string>> = {
   mcp: "--mcp NAME=URL",
@@ -32,17 +38,34 @@ export async function sourcesOf(flags: SourceFlags): Promise<readonly Source[]> 
   const sources = given.filter(({ kind, name }) => kind !== "http" || !described.has(name));
   refuseRepeats(sources);
   refuseRepeats(given.filter(({ kind }) => kind === "http"));
-  return Promise.all(sources.map(({ kind, name, value }) => sourceOf(kind, name, value, bases.get(name))));
+  const started = sources.flatMap(({ kind, name }) => (kind === "stdio" ? [name] : []));
+  const variables = variablesBySource(flags.env ?? [], started);
+  return Promise.all(
+    sources.map(({ kind, name, value }) =>
+      sourceOf(kind, name, value, { base: bases.get(name), env: variables.get(name) }),
+    ),
+  );
+}
+
+export interface SourceDetails {
+  /** An OpenAPI document's base address. */
+  readonly base?: string | undefined;
+  readonly env?: ServerVariables | undefined;
 }
 
 /** @throws {Fault} for a value that its kind cannot have */
-export async function sourceOf(kind: SourceKind, name: string, value: string, base?: string): Promise<Source> {
+export async function sourceOf(
+  kind: SourceKind,
+  name: string,
+  value: string,
+  { base, env = {} }: SourceDetails = {},
+): Promise<Source> {
   switch (kind) {
     case "mcp":
     case "http":
       return { kind, name, url: httpUrl(name, value) };
     case "stdio":
-      return { kind, name, command: await words(name, value) };
+      return { kind, name, command: await words(name, value), env };
     case "openapi":
       return { kind, name, place: value, url: base === undefined ? undefined : httpUrl(name, base) };
     default:

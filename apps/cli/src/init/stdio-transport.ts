@@ -19,14 +19,17 @@ export interface GroupTransport extends Transport {
  * A server over stdio as a process group of its own, since `npx -y` makes a tree of three processes, of which the SDK's
  * transport ends one.
  */
-export function groupTransport([file = "", ...args]: readonly string[]): GroupTransport {
+export function groupTransport(
+  [file = "", ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): GroupTransport {
   const lines = new ReadBuffer();
   let child: ReturnType<typeof startGroup> | undefined;
   let how: string | undefined;
   let stderr = "";
   const transport: GroupTransport = {
     async start() {
-      child = startGroup(file, args);
+      child = startGroup(file, args, env);
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
         stderr = (stderr + text).slice(-keptBytes);
       });
@@ -66,8 +69,8 @@ function next(lines: ReadBuffer): JSONRPCMessage | null | undefined {
   }
 }
 
-function startGroup(file: string, args: readonly string[]) {
-  const child = spawn(file, args, { env: bareEnvironment(process.env, {}), stdio: "pipe", detached: true });
+function startGroup(file: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(file, args, { env: bareEnvironment(process.env, env), stdio: "pipe", detached: true });
   const kill = (signal: NodeJS.Signals): boolean => {
     try {
       return child.pid !== undefined && process.kill(-child.pid, signal);

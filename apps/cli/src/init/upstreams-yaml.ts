@@ -1,4 +1,4 @@
-import { Document, isSeq } from "yaml";
+import { Document, isCollection } from "yaml";
 import type { Offer, OfferedTool } from "./offer.ts";
 import { commentAbove, flowEach, schemaLine } from "./yaml-comments.ts";
 
@@ -14,9 +14,9 @@ export function upstreamsYaml(offers: readonly Offer[], schema: string): string 
     const left = offer.leftOut.map(({ name, why }) => `not listed: ${name}: ${why}`);
     commentAbove(document.getIn(["upstreams", index], true), [...left, ...withoutHost(offer, hosts)]);
     flowEach(document, ["upstreams", index, "routes"]);
-    for (const list of ["hosts", "command"]) {
+    for (const list of ["hosts", "command", "env"]) {
       const node = document.getIn(["upstreams", index, list], true);
-      if (isSeq(node)) node.flow = true;
+      if (isCollection(node)) node.flow = true;
     }
   });
   return document.toString({ lineWidth: 0 });
@@ -24,7 +24,7 @@ export function upstreamsYaml(offers: readonly Offer[], schema: string): string 
 
 function entryOf({ name, endpoint, tools }: Offer, hosts: ReadonlyMap<string, string>): object {
   const host = "url" in endpoint ? hostOf(endpoint.url) : undefined;
-  const place = "url" in endpoint ? { url: endpoint.url } : { command: endpoint.command };
+  const place = "url" in endpoint ? { url: endpoint.url } : startOf(endpoint);
   const known = host !== undefined && hosts.get(host) === name ? { hosts: [host] } : {};
   if (endpoint.protocol === "http") {
     const routes = endpoint.routes.map(({ methods, path, target, dataClass }) => ({
@@ -40,6 +40,11 @@ function entryOf({ name, endpoint, tools }: Offer, hosts: ReadonlyMap<string, st
     tools: Object.fromEntries(tools.map((tool) => [memberOf(tool), tool.dataClass])),
   };
 }
+
+const startOf = ({ command, env }: Extract<Offer["endpoint"], { command: unknown }>) => ({
+  command,
+  ...(Object.keys(env).length > 0 && { env }),
+});
 
 /** `write_file`, or `#resources/read`. */
 const memberOf = ({ ref }: OfferedTool): string => ref.replace(/^mcp:[^/#]+\/?/, "");
