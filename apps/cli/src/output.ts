@@ -2,6 +2,7 @@ import type { ChainHop } from "@svc/client";
 import type { CamelCased } from "@svc/core";
 import pc from "picocolors";
 import type { z } from "zod";
+import { fitText } from "./fit-text.ts";
 import type { Cell } from "./table.ts";
 
 /** Colors on a terminal only. */
@@ -9,6 +10,8 @@ export const colors = pc.createColors(process.stdout.isTTY === true && !process.
 
 /** Results go to standard output, progress to standard error. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
+/** Prose, which a terminal gets in lines of its own width. */
+export const printText = (text: string): void => print(fitText(text, process.stdout.columns));
 export const printJson = (value: unknown): void => print(JSON.stringify(value));
 
 type Core = typeof import("@svc/core");

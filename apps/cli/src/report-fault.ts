@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { Fault } from "./fault.ts";
+import { fitText } from "./fit-text.ts";
 import { colors } from "./output.ts";
 
 /** Prints an error and its remedy, as one line of JSON where results are JSON too. @returns the exit code */
@@ -11,7 +12,7 @@ export function reportFault(cause: unknown, args: readonly string[]): number {
   const fault = faultOf(cause);
   const { message, advice: remedy, code = null, exitCode } = fault;
   if (wantsJson(args)) process.stderr.write(`${JSON.stringify({ error: { code, message, remedy } })}\n`);
-  else process.stderr.write(`${colors.red("error:")} ${message}\n${remedy}\n`);
+  else process.stderr.write(`${fitText(`${colors.red("error:")} ${message}\n${remedy}`, process.stderr.columns)}\n`);
   return exitCode;
 }
 

@@ -37,7 +37,7 @@ test("svc init asks for what the flags leave out, lets a mistake be corrected, a
   await terminal.answer("What does it call?", `${down.repeat(4)}${enter}`);
   await terminal.answer("How is the agent started?", `node agent.js${enter}`);
   expect(await terminal.ended, terminal.screen()).toBe(0);
-  expect(terminal.screen()).toContain("--mode observe -- node agent.js");
+  expect(terminal.screen().replace(/ \\\r?\n +/g, " ")).toContain("--mode observe -- node agent.js");
   const { agent, manifest } = parse(readFileSync(join(cwd, "clerk.yaml"), "utf8"));
   expect(agent).toBe("clerk");
   expect(Object.keys(manifest.scopes)).toEqual(["clerk"]);

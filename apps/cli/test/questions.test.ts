@@ -41,7 +41,7 @@ test("svc agents show prints identity, blocks and what the manifest in force dec
 test("svc scopes lists scopes with their policy, and shows what a consent grants", async () => {
   expect((await stack.svc("scopes", "list")).stdout).toMatch(/^scope +policy +age\nbooks +1 +\d+s\n$/);
   expect((await stack.svc("scopes", "show", "books")).stdout).toMatch(
-    /^books policy version 1, at most 3 hops\ntool +data classes\nhttp:ledger\/read +finance\.entries/,
+    /^books policy version 1, at most 3 hops\na person delegates to clerk\ntool +data classes\nhttp:ledger\/read +finance\.entries/,
   );
 });
 

@@ -2,7 +2,7 @@ import type { ChainHop, ChainRead, ExplanationRead } from "@svc/client";
 import { Command } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type FormatFlags, formatOf, isData, withFormat } from "../formats.ts";
-import { colors, print, printData, shown, verdict } from "../output.ts";
+import { colors, print, printData, printText, shown, verdict } from "../output.ts";
 import { wholeActionId } from "../whole-id.ts";
 
 const examples = `
@@ -30,10 +30,10 @@ async function explain(id: string, flags: ControlPlaneFlags & FormatFlags): Prom
     return printData({ explanation: toWire(explanationRead, explanation), chain: toWire(chainRead, chain) }, format);
   }
   const action = chain.hops.find((hop) => hop.actionId === explanation.actionId);
-  print(action === undefined ? explanation.decision : headline(action));
+  printText(action === undefined ? explanation.decision : headline(action));
   print("");
   for (const line of checkLines(explanation)) print(line);
-  if (explanation.remedy !== null) print(`\n${colors.bold("To admit it")}\n  ${shown(explanation.remedy)}`);
+  if (explanation.remedy !== null) printText(`\n${colors.bold("To admit it")}\n  ${shown(explanation.remedy)}`);
   print(`\n${colors.bold("Chain")}`);
   for (const line of chainLines(chain)) print(line);
 }

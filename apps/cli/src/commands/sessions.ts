@@ -4,7 +4,7 @@ import { commandGroup, confirm, type Revocation } from "../command-group.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
 import { type FormatFlags, formatOf, isData, type ListFlags, withFormat, withList } from "../formats.ts";
-import { colors, print, printBody, printData, shown } from "../output.ts";
+import { colors, print, printBody, printData, printText, shown } from "../output.ts";
 import { printList, type View } from "../print-list.ts";
 import { wholeSessionId } from "../whole-id.ts";
 
@@ -85,11 +85,11 @@ async function show(id: string, flags: ControlPlaneFlags & FormatFlags): Promise
   print(`policy     version ${session.policyVersion}, at most ${session.hopBudget} hops`);
   if (session.revokedAt !== null) {
     const { revokedAt, revokedBy, revokedReason } = session;
-    print(`revoked    ${revokedAt} by ${shown(revokedBy ?? "")}: ${shown(revokedReason ?? "no reason given")}`);
+    printText(`revoked    ${revokedAt} by ${shown(revokedBy ?? "")}: ${shown(revokedReason ?? "no reason given")}`);
   }
   for (const { agent, source, ts, enforced } of session.taintMarks) {
     const marked = `${agent === null ? "the person" : shown(agent)} by ${shown(source)}, ${ts}`;
-    print(`${colors.yellow("tainted")}    ${marked}${enforced ? "" : ", for observed decisions only"}`);
+    printText(`${colors.yellow("tainted")}    ${marked}${enforced ? "" : ", for observed decisions only"}`);
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
 import { type Format, formatOf, isData, type ListFlags, withList } from "../formats.ts";
-import { colors, type DataFormat, print, printData, shown } from "../output.ts";
+import { colors, type DataFormat, print, printData, printText, shown } from "../output.ts";
 import { printList, type View } from "../print-list.ts";
 import { past } from "../times.ts";
 
@@ -148,7 +148,7 @@ async function propose(
   for (const [agent, manifest] of proposed) {
     const file = join(folder, `${agent}.json`);
     await writeFile(file, `${JSON.stringify({ agent, manifest }, null, 2)}\n`);
-    if (!isData(format)) print(`\nwrote ${file}; submit it with: svc manifest submit ${file}`);
+    if (!isData(format)) print(`\nwrote ${file}; submit it with:\n  svc manifest submit ${file}`);
   }
   if (isData(format)) return;
   if (open.length === 0) print(nothingLeft);
@@ -160,8 +160,8 @@ const printItem = (value: object, format: DataFormat): Promise<void> =>
   printData(format === "yaml" ? [value] : value, format);
 
 const report = (mark: string, what: string, notes: readonly string[]): void => {
-  print(`${mark} ${shown(what)}`);
-  for (const note of notes) print(`    ${colors.yellow("!")} ${shown(note)}`);
+  printText(`${mark} ${shown(what)}`);
+  for (const note of notes) printText(`    ${colors.yellow("!")} ${shown(note)}`);
 };
 
 async function acceptedManifest(plane: ControlPlane, scope: string, agent: string) {

@@ -1,4 +1,5 @@
-import { colors, print, shown } from "../output.ts";
+import { fitHelp } from "@svc/host/fit-help";
+import { colors, print, printText, shown } from "../output.ts";
 import type { Answers } from "./answers.ts";
 import type { DiscoveryPlan } from "./discovery.ts";
 import type { Offer } from "./offer.ts";
@@ -34,19 +35,20 @@ const mostLines = 5;
 
 export function printFound({ answers: { offers }, plan, written, next }: Found, manifest: string): void {
   for (const { name, read, leftOut } of offers) {
-    print(`${colors.green("✓")} ${name}: ${read}`);
+    printText(`${colors.green("✓")} ${name}: ${read}`);
     for (const { name: left, why } of leftOut.slice(0, mostLines))
-      print(`${colors.yellow("!")} ${shown(`${name}: ${left} is left out: ${why}`)}`);
+      printText(`${colors.yellow("!")} ${shown(`${name}: ${left} is left out: ${why}`)}`);
     const more = leftOut.length - mostLines;
-    if (more > 0) print(`${colors.yellow("!")} ${name}: ${more} more are left out; --json lists all`);
+    if (more > 0) printText(`${colors.yellow("!")} ${name}: ${more} more are left out; --json lists all`);
   }
-  print(`${colors.green("✓")} wrote ${written.join(", ")}`);
+  printText(`${colors.green("✓")} wrote ${written.join(", ")}`);
   const guesses = offers.flatMap(guessesOf).length;
   const tools = guesses === 1 ? "1 tool has" : `${guesses} tools have`;
-  if (guesses > 0) print(`${colors.yellow("!")} ${tools} guesses to review in ${manifest}: search for "review:"`);
+  if (guesses > 0) printText(`${colors.yellow("!")} ${tools} guesses to review in ${manifest}: search for "review:"`);
   if (plan.unread.length > 0) {
     const what = `discovery cannot read ${plan.unread.join(", ")}`;
-    print(`${colors.yellow("!")} ${what}: submitted without --override, the manifest would need a review`);
+    printText(`${colors.yellow("!")} ${what}: submitted without --override, the manifest would need a review`);
   }
-  print(`\nNext:\n${next.map((line) => `  ${line}`).join("\n")}`);
+  print("\nNext:");
+  for (const line of next) print(fitHelp(`  ${line}`, process.stdout.columns));
 }

@@ -1,12 +1,12 @@
 import type { ManifestPreview } from "@svc/client";
-import { colors, print, shown } from "../output.ts";
+import { colors, print, printText, shown } from "../output.ts";
 
 /** How each source was read, how tools changed, and the remedies for what differs. */
 export async function printReport({ discovery, definitions, diff }: Omit<ManifestPreview, "status" | "discoveryOk">) {
   const { discoveryText } = await import("@svc/core");
-  for (const read of discovery) print(colors.dim(`  ${shown(discoveryText(read))}`));
+  for (const read of discovery) printText(colors.dim(`  ${shown(discoveryText(read))}`));
   for (const change of definitions) await printChange(change);
-  for (const { remedy } of diff) print(`${colors.yellow("!")} ${shown(remedy)}`);
+  for (const { remedy } of diff) printText(`${colors.yellow("!")} ${shown(remedy)}`);
 }
 
 /** What the server's definition of a tool was at the version before, and what it is now. */

@@ -1,9 +1,10 @@
 import pc from "picocolors";
 import type { ControlPlane } from "../control-plane.ts";
+import { fitText } from "../fit-text.ts";
 import { colors, shown, verdict } from "../output.ts";
 import type { Passed } from "./passed-calls.ts";
 
-const write = (line: string): void => void process.stderr.write(`${line}\n`);
+const write = (line: string): void => void process.stderr.write(`${fitText(line, process.stderr.columns)}\n`);
 
 /** Decisions about the agent's calls, oldest first: hop 1 is its own delegation. */
 async function decisionsOf(plane: ControlPlane, sessionId: string) {
@@ -14,7 +15,8 @@ async function decisionsOf(plane: ControlPlane, sessionId: string) {
 /** Each decision of the session as a line of JSON on standard error. */
 export async function printDecisionRows(plane: ControlPlane, sessionId: string): Promise<void> {
   const { decisionRow, toWire } = await import("@svc/core");
-  for (const row of await decisionsOf(plane, sessionId)) write(JSON.stringify(toWire(decisionRow, row)));
+  for (const row of await decisionsOf(plane, sessionId))
+    process.stderr.write(`${JSON.stringify(toWire(decisionRow, row))}\n`);
 }
 
 /** What the command did, on standard error; in red where nothing was guarded. @param passed undefined: not known */
@@ -79,9 +81,9 @@ function printUnguarded(passed: Passed | undefined): void {
     write("Add the hosts and routes above to the upstreams file, if these are its tools.");
   } else if ((passed?.hosts.length ?? 0) === 0) {
     write(
-      "If it made calls, its HTTP client ignores the proxy variables: call the address in SVC_PEP_URL, update the client",
+      "If it made calls, its HTTP client ignores the proxy variables: call the address in SVC_PEP_URL, update the client " +
+        "(Node 22.21 or 24.5), or run with --isolate, where such calls fail.",
     );
-    write("(Node 22.21 or 24.5), or run with --isolate, where such calls fail.");
   }
 }
 
