@@ -74,7 +74,7 @@ test("a person allows by keyboard alone, and the browser returns to the client w
   expect((await stack.redeem(tokens.access_token)).body).toMatchObject({ agent: "planner" });
 });
 
-test("a person refuses, and the client is told so", async () => {
+test("a person refuses, and the client gets access_denied", async () => {
   const { page } = await asked();
   await page.getByRole("button", { name: "Refuse" }).click();
   await page.waitForURL(`${callback}?*`);

@@ -38,6 +38,7 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
         SVC_ADMIN_TOKEN: testBearers.admin,
         SVC_AUDIT_TOKEN: testBearers.audit,
         SVC_IDENTITY_TOKEN: testBearers.identity,
+        SVC_ENFORCEMENT_TOKEN: testBearers.enforcement,
         SVC_DISCOVERY_ALLOW: "127.0.0.0/8",
       },
     });
@@ -51,7 +52,8 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
   test("the whole suite passes, and a skipped test names what it needs", async () => {
     const report = join(folder, "report.json");
     const { code, output } = await conformance(
-      ...["--base-url", url, "--loopback-discovery", "--report", report, ...tokens(["admin", "audit", "identity"])],
+      ...["--base-url", url, "--loopback-discovery", "--report", report],
+      ...tokens(["admin", "audit", "identity", "enforcement"]),
     );
     expect([code, output.slice(-3_000)]).toEqual([0, expect.any(String)]);
     const { numFailedTests, numPassedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));

@@ -84,7 +84,7 @@ function supply(operation: Operation): (index: number, isUsedUp: boolean) => Pro
   return async (index, isUsedUp) => {
     const at = index % makers.length;
     const known = isUsedUp ? undefined : made.get(at);
-    const base = known ?? (await makers[at]?.(api));
+    const base = known ?? (await makers[at]?.(api, database));
     if (base === undefined) throw new Error(`there is no base of ${operation.name}`);
     made.set(at, base);
     return base;

@@ -24,7 +24,7 @@ const ordered = inOrder(operations);
 async function callOf(operation: Operation): Promise<{ statuses: readonly number[]; faults: readonly string[] }> {
   const answers = [];
   for (const make of basesOf(operation)) {
-    answers.push(await wire.send(wellMeant(operation, await make(api), testBearers)));
+    answers.push(await wire.send(wellMeant(operation, await make(api, database), testBearers)));
   }
   return {
     statuses: answers.map(({ status }) => status),

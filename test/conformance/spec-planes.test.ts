@@ -6,7 +6,7 @@ import { overTheWire } from "./src/wire.ts";
 const { api } = await deploymentForTests();
 
 const unknownId = "01900000-0000-7000-8000-000000000000";
-const planes = ["admin", "audit", "identity"] as const;
+const planes = ["admin", "audit", "identity", "enforcement"] as const;
 type Plane = (typeof planes)[number];
 
 /** A plane's own bearer and those that it falls back to (docs/reference/routes.md#planes-and-bearers). */
@@ -14,6 +14,7 @@ const opens: Readonly<Record<Plane, readonly string[]>> = {
   admin: ["admin"],
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
+  enforcement: ["enforcement"],
 };
 
 /** Every route with a plane. The requests are malformed or unknown, so that an accepted one changes nothing. */
@@ -56,6 +57,8 @@ const routes: readonly (readonly [method: string, path: string, plane: Plane])[]
   ["GET", "/v1/identity/agents/nobody-at-all", "identity"],
   ["GET", `/v1/identity/agents/by-id/${unknownId}`, "identity"],
   ["GET", "/v1/identity/revocations", "identity"],
+  ["POST", "/v1/handles/redeem", "enforcement"],
+  ["POST", "/v1/session/consents", "enforcement"],
 ];
 
 const send = (method: string, path: string, bearer: string | undefined) =>
@@ -79,19 +82,15 @@ describe.each(routes)("%s %s", (method, path, plane) => {
     expectUnauthorized(await send(method, path, bearer));
   });
 
-  test("accepts the admin's bearer", async () => {
-    const { status } = await send(method, path, api.tokens.admin);
-    // 409: a configured issuer key is not removed.
-    expect([200, 204, 400, 404, 409]).toContain(status);
-  });
-
   const takes = (bearer: Plane) => opens[plane].includes(bearer);
   const held = async (bearer: Plane) => {
     const answer = await send(method, path, api.tokens[bearer]);
-    // 400: a body that is read.
-    if (takes(bearer)) expect([200, 400, 404]).toContain(answer.status);
+    // 400: a body that is read. 409: a configured issuer key is not removed.
+    if (takes(bearer)) expect([200, 204, 400, 404, 409]).toContain(answer.status);
     else expectUnauthorized(answer);
   };
+
+  test(`${takes("admin") ? "accepts" : "refuses"} the admin's bearer`, () => held("admin"));
 
   test.skipIf(!has.auditToken)(
     `${takes("audit") ? "accepts" : "refuses"} the audit reader's (needs an audit token)`,
@@ -101,6 +100,11 @@ describe.each(routes)("%s %s", (method, path, plane) => {
   test.skipIf(!has.identityToken)(
     `${takes("identity") ? "accepts" : "refuses"} the identity reader's (needs an identity token)`,
     () => held("identity"),
+  );
+
+  test.skipIf(!has.enforcementToken)(
+    `${takes("enforcement") ? "accepts" : "refuses"} the enforcement point's (needs an enforcement token)`,
+    () => held("enforcement"),
   );
 });
 

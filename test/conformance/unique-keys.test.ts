@@ -1,15 +1,13 @@
 import { capabilitiesOf, startEchoUpstream } from "@svc/test-support";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type Answer, refusalCode, whenDecided } from "./src/api.ts";
 import { newKey } from "./src/enrollment.ts";
 import { hop, requiringIdentities } from "./src/identity-required.ts";
+import { all, atOnce, oneOf, type ParallelOperation } from "./src/parallel.ts";
+import { parallelPeople } from "./src/parallel-people.ts";
+import { startPeopleStack } from "./src/people-stack.ts";
 
 const { stack, api, proofOf, actionFor, take, clerkToken, renew, mint, keyOf } = await requiringIdentities();
-
-const parallelCount = 20;
-/** Runs this many in parallel, each with its number. */
-const atOnce = <T>(run: (n: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: parallelCount }, (_, n) => run(n)));
 
 const admin = (method: string, path: string, body?: object) =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
@@ -27,24 +25,11 @@ const answers = {
 };
 type Method = keyof typeof answers;
 
-/** The parallel responses: one of `one`, where only one can succeed, and `others`. */
-interface Expected {
-  readonly one?: string;
-  readonly others: string;
-}
-
-/** One operation that many callers run in parallel, and their responses. */
-interface ParallelOperation {
-  /** Unique keys of the schema that its inserts meet. */
-  readonly keys: readonly string[];
-  readonly run: () => Promise<readonly Answer[]>;
-  readonly expected: Expected;
-}
-
-const all = (others: string): Expected => ({ others });
-const oneOf = (one: string, others: string): Expected => ({ one, others });
+const people = await startPeopleStack();
+afterAll(() => people.stop());
 
 const parallelOperations: Readonly<Record<string, ParallelOperation>> = {
+  ...(await parallelPeople(people)),
   "register one name": {
     keys: ["agent_name_key", "agent_pkey", "reconciliation_report_pkey"],
     async run() {
@@ -276,7 +261,7 @@ async function signedIn(person: string): Promise<Answer> {
 }
 
 /** Without 503: on a busy machine some of twenty that wait for one row get Retry-After. */
-const tally = (answers: readonly Answer[]): Record<string, number> =>
+const tally = (answers: readonly Pick<Answer, "status" | "body">[]): Record<string, number> =>
   Object.fromEntries(
     [...Map.groupBy(answers, (answer) => [answer.status, refusalCode(answer)].filter(Boolean).join(" "))]
       .filter(([result]) => !result.startsWith("503 "))

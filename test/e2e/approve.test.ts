@@ -79,7 +79,7 @@ test("svc approve of a call that no person can admit says why, and what to do", 
   expect(output).toContain(`svc explain ${body.action_id}`);
 });
 
-test("the webhook is told once of a question, signed as Standard Webhooks says, also by a receiver that fails at first", async () => {
+test("the webhook gets each question once, signed as Standard Webhooks says, also by a receiver that fails at first", async () => {
   refusals = 1;
   const { session, token, decision } = await denied();
   await stack.api.authorize(session, token, { target: "http:bank/send", target_kind: "tool", data_class: "payments" });

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { enrolling, newKey } from "@svc/test-conformance/enrollment";
+import { heldHandle } from "@svc/test-conformance/handles";
 import { insertSignIn } from "@svc/test-conformance/inserted-sign-in";
 import { asOwner, startOne } from "@svc/test-conformance/stack";
 import { testBearers } from "@svc/test-support";
@@ -37,6 +38,7 @@ const variables: Record<string, string> = {
   SVC_ADMIN_TOKEN: testBearers.admin,
   SVC_AUDIT_TOKEN: testBearers.audit,
   SVC_IDENTITY_TOKEN: testBearers.identity,
+  SVC_ENFORCEMENT_TOKEN: testBearers.enforcement,
   JWK_X: x,
   JWK_Y: y,
 };
@@ -74,7 +76,21 @@ const story: readonly (readonly [route: string, brings?: (body: Body) => Promise
       return { SESSION_ID: session, NEXT_TOKEN: token };
     },
   ],
-  ["POST /v1/hops"],
+  [
+    "POST /v1/hops",
+    // No person can sign in here, so the client's access token is made as rows.
+    async () => ({
+      ACCESS_TOKEN: (await heldHandle(api, database, { scope: "expenses", agent: "planner" })).handle,
+    }),
+  ],
+  [
+    "POST /v1/handles/redeem",
+    async ({ session_id: session, root_grant: root, data_class: classes }) => {
+      const hop = { target: "planner", target_kind: "agent", data_class: classes } as const;
+      return { HOP_TOKEN: (await api.hop(session, root, hop)).token };
+    },
+  ],
+  ["POST /v1/session/consents"],
   ["GET /v1/sessions"],
   ["GET /v1/sessions/{session_id}"],
   ["GET /v1/audit/decisions"],

@@ -109,10 +109,18 @@ test("every value of the control plane reaches its configuration", () => {
       ],
       rolesClaim: "realm_access.roles",
     },
+    consentTtlByScope: new Map([
+      ["payments-approval", 60],
+      ["travel bookings", 7200],
+    ]),
+    consentWebhook: { url: new URL("https://chat.example/hooks/consent") },
+    oauthResources: [new URL("https://tools.example/"), new URL("https://bank.example/mcp")],
     rateLimits: { perBearer: { calls: 600, seconds: 60 }, perSession: { calls: 60, seconds: 1 } },
     logLevel: "debug",
     discloseIdentities: true,
   });
+  expect([...read.config.oauthClients.keys()]).toEqual(["notebook"]);
+  expect(read.config.bearers.enforcement).toHaveLength(1);
   expect(read.config.discoveryAllow).toHaveLength(2);
   expect(["expenses", "travel bookings", "other"].map(read.config.mayObserve)).toEqual([true, true, false]);
   expect(environmentOf(deployment)).toMatchObject({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" });

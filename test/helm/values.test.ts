@@ -40,6 +40,14 @@ const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
     "at '/controlPlane/consoleRoles/0': 'platform=owner' does not match pattern",
   ],
   [
+    { controlPlane: { consentTtlByScope: ["payments-approval=5"] } },
+    "at '/controlPlane/consentTtlByScope/0': 'payments-approval=5' does not match pattern",
+  ],
+  [
+    { controlPlane: { oauthResources: ["tools.example"] } },
+    "at '/controlPlane/oauthResources/0': 'tools.example' does not match pattern",
+  ],
+  [
     { controlPlane: { secrets: { keys: { keyEncryptionKey: "" } } } },
     "at '/controlPlane/secrets/keys/keyEncryptionKey': minLength: got 0, want 1",
   ],

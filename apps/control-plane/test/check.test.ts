@@ -59,6 +59,11 @@ const found: readonly (readonly [string, () => Record<string, string | undefined
   ["development mode", () => ({ SVC_DEV: "true" }), /SVC_DEV is on/],
   ["a guessable token", () => ({ SVC_AUDIT_TOKEN: guessable }), /SVC_AUDIT_TOKEN can be guessed/],
   [
+    "a guessable token of enforcement points",
+    () => ({ SVC_ENFORCEMENT_TOKEN: guessable }),
+    /SVC_ENFORCEMENT_TOKEN can be guessed/,
+  ],
+  [
     "a key of zeros",
     () => ({ SVC_KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64") }),
     /KEY_ENCRYPTION_KEY can be/,

@@ -11,6 +11,9 @@
       "SVC_WORKERS" (toString (int $settings.workers))
       "SVC_DATABASE_CONNECTIONS" (toString (int $settings.databaseConnections))
       "SVC_CONSENT_TTL_SECONDS" (toString (int $settings.consentTtlSeconds))
+      "SVC_CONSENT_TTL_BY_SCOPE" (join "," $settings.consentTtlByScope)
+      "SVC_CONSENT_WEBHOOK" $settings.consentWebhook
+      "SVC_OAUTH_RESOURCES" (join "," $settings.oauthResources)
       "SVC_OBSERVE_SCOPES" (default "none" (join "," $settings.observeScopes))
       "SVC_IDENTITY_REQUIRED" (toString $settings.identityRequired)
       "SVC_IDP_ISSUER" $settings.identityProvider.issuer
@@ -40,11 +43,14 @@ redisUrl: REDIS_URL
 adminToken: SVC_ADMIN_TOKEN
 auditToken: SVC_AUDIT_TOKEN
 identityToken: SVC_IDENTITY_TOKEN
+enforcementToken: SVC_ENFORCEMENT_TOKEN
 telemetryKey: SVC_TELEMETRY_KEY
 keyEncryptionKey: SVC_KEY_ENCRYPTION_KEY
 issuerPrivateKey: SVC_ISSUER_PRIVATE_KEY
 discoveryCredentials: SVC_DISCOVERY_CREDENTIALS
 identityProviderClientSecret: SVC_IDP_CLIENT_SECRET
+oauthClients: SVC_OAUTH_CLIENTS
+consentWebhookSecret: SVC_CONSENT_WEBHOOK_SECRET
 {{- end -}}
 
 {{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}

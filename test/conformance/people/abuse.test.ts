@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-describe("a request that could be somebody else's leads nowhere: the person sees a page", () => {
+describe("a request that could be of another party leads nowhere: the person sees a page", () => {
   test.each([
     ["an unknown client", { client_id: "stranger" }],
     ["no client", { client_id: "" }],

@@ -95,7 +95,7 @@ test("there is no link for observed denies, nor where the person itself called",
   expect((await stack.api.authorize(session, root, send)).body).not.toHaveProperty("consent_url");
 });
 
-test("sessions beside are told of the caller's own token alone", async () => {
+test("sessions beside are listed for the caller's own token alone", async () => {
   const { root, decision, token } = await deniedCall();
   const ada = stack.browser("ada");
   await ada.submit(await ada.visit(decision.consent_url), { answer: "allow" });

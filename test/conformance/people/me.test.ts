@@ -31,7 +31,7 @@ test("a person sees what it allowed and what was done with it, and ends it at on
   expect(ended).toMatchObject({ actor: "ada", reason: "ended by the person" });
 });
 
-test("nobody sees or ends what somebody else allowed", async () => {
+test("no person sees or ends what another one allowed", async () => {
   const { session, tokens } = await logInClient(stack, { person: "ada" });
   const { browser: ben } = await logInClient(stack, { person: "ben" });
   const page = await ben.visit("/me");

@@ -11,6 +11,7 @@ export interface Tokens {
   readonly admin: string;
   readonly audit: string;
   readonly identity: string;
+  readonly enforcement: string;
 }
 
 export type Api = ReturnType<typeof createApi>;
@@ -66,7 +67,7 @@ export interface Call {
 /**
  * The code of a refusal in either error shape (docs/reference/conventions.md#errors); undefined for a success.
  */
-export const refusalCode = ({ body }: Answer): string | undefined =>
+export const refusalCode = ({ body }: Partial<Pick<Answer, "status">> & Pick<Answer, "body">): string | undefined =>
   typeof body?.error === "string" ? body.error : body?.error?.code;
 
 export function createApi(url: string, tokens: Tokens) {

@@ -9,6 +9,8 @@ export interface Deployment {
   /** Null where unknown; the admin token is used then. */
   readonly auditToken: string | null;
   readonly identityToken: string | null;
+  /** Null where unknown; no other bearer opens its plane. */
+  readonly enforcementToken: string | null;
   /** Null where unknown; known for our own deployment alone. */
   readonly issuerKey: PrivateJwk | null;
   /** Whether agents' capabilities may be discovered on this machine's loopback addresses. */
@@ -29,6 +31,7 @@ export const has = {
   issuerKey: named() === undefined || named()?.issuerKey !== null,
   auditToken: named() === undefined || named()?.auditToken !== null,
   identityToken: named() === undefined || named()?.identityToken !== null,
+  enforcementToken: named() === undefined || named()?.enforcementToken !== null,
 } as const;
 
 export interface Opened {
@@ -70,6 +73,7 @@ export async function startDeployment(): Promise<{ deployment: Deployment; stop(
       adminToken: testBearers.admin,
       auditToken: testBearers.audit,
       identityToken: testBearers.identity,
+      enforcementToken: testBearers.enforcement,
       issuerKey,
       readsLoopback: true,
     },
@@ -80,8 +84,9 @@ export async function startDeployment(): Promise<{ deployment: Deployment; stop(
   };
 }
 
-export const bearersOf = ({ adminToken, auditToken, identityToken }: Deployment): Tokens => ({
+export const bearersOf = ({ adminToken, auditToken, identityToken, enforcementToken }: Deployment): Tokens => ({
   admin: adminToken,
   audit: auditToken ?? adminToken,
   identity: identityToken ?? auditToken ?? adminToken,
+  enforcement: enforcementToken ?? "no-enforcement-token-of-this-deployment",
 });

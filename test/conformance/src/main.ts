@@ -5,13 +5,14 @@ import { type Deployment, deploymentVariable, startDeployment } from "./deployme
 import { missingFrom } from "./preflight.ts";
 
 const usage = `pnpm conformance [--base-url URL --admin-token TOKEN [--audit-token TOKEN] [--identity-token TOKEN]]
-                 [--loopback-discovery] [--report FILE]
+                 [--enforcement-token TOKEN] [--loopback-discovery] [--report FILE]
 
 Compares a control plane with the reference, over HTTP alone. Without --base-url it starts its own.
 Each run registers new names, and they stay. The deployment must limit no rates and require no identities meanwhile.
 A test that needs more than the deployment has is skipped, with what it needs in its name.
 
-  --audit-token, --identity-token  bearers of the other planes; without one, that plane's tests are skipped
+  --audit-token, --identity-token, --enforcement-token
+                                   bearers of the other planes; without one, that plane's tests are skipped
   --loopback-discovery             the deployment may read capabilities from this machine's 127.0.0.1
   --report FILE                    writes the result of every test to FILE, as JSON
 
@@ -27,6 +28,7 @@ const options = {
   "admin-token": text,
   "audit-token": text,
   "identity-token": text,
+  "enforcement-token": text,
   "loopback-discovery": flag,
   report: text,
   help: flag,
@@ -54,6 +56,7 @@ async function main(): Promise<number> {
     adminToken: values["admin-token"],
     auditToken: values["audit-token"] ?? null,
     identityToken: values["identity-token"] ?? null,
+    enforcementToken: values["enforcement-token"] ?? null,
     issuerKey: null,
     readsLoopback: values["loopback-discovery"] ?? false,
   };

@@ -7,7 +7,7 @@ import { type PersonBrowser, personBrowser, type Shown } from "./person.ts";
 /** A resource that the control planes of these tests know, and one of their clients. */
 export const resource = "https://tools.test/ledger";
 export const redirectUri = "https://notebook.test/callback";
-export const enforcementToken = "enforcement-token-of-the-tests-0123456789";
+export const enforcementToken = testBearers.enforcement;
 
 export const notebook = {
   client_id: "notebook",
@@ -47,6 +47,17 @@ export async function startPeopleStack(env: Readonly<Record<string, string>> = {
     database,
     backendSecret,
     browser: (person: string): PersonBrowser => personBrowser(issuer, provider, person),
+    /** An identity assertion of the provider for the client `notebook`. */
+    assertion: (): Promise<string> =>
+      provider.sign("oauth-id-jag+jwt", {
+        iss: provider.issuer,
+        iat: Math.floor(Date.now() / 1_000),
+        sub: "ada",
+        aud: issuer,
+        client_id: notebook.client_id,
+        jti: crypto.randomUUID(),
+        exp: Math.floor(Date.now() / 1_000) + 300,
+      }),
     /** Registers an agent that is attested. */
     async register(agent: string, scopes: Record<string, unknown>): Promise<void> {
       const { status, text } = await api.attest(agent, scopes);

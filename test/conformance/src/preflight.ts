@@ -23,6 +23,12 @@ export async function missingFrom(deployment: Deployment): Promise<string | unde
     if (returned === 429) return rateLimited;
     if (returned !== 200) return `${option} is refused (${returned}): use a bearer of that plane.`;
   }
+  const { enforcementToken } = deployment;
+  if (enforcementToken !== null) {
+    // 400: the bearer was taken, and the body is none.
+    const { status: returned } = await api.call("POST", "/v1/handles/redeem", { bearer: enforcementToken, body: {} });
+    if (returned !== 400) return `--enforcement-token is refused (${returned}): use a bearer of that plane.`;
+  }
   return missingFromHop(api);
 }
 

@@ -15,6 +15,11 @@ export const givenSecrets = (stores: { database: string; owner: string; redis: s
     "telemetry-key": "telemetry-key-of-the-tests",
     "key-encryption-key": Buffer.alloc(32, 7).toString("base64"),
     "issuer.pem": "a key that is only read when it signs",
+    "enforcement-token": `gateway=${"enforcement-token-of-the-tests-".padEnd(48, "0")}`,
+    "consent-webhook-secret": `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
+    "oauth-clients.json": JSON.stringify([
+      { client_id: "notebook", client_name: "Notebook", redirect_uris: ["https://notebook.example/callback"] },
+    ]),
     "idp-client-secret": "a-secret-of-the-client-in-tests",
     "discovery.json": JSON.stringify({ "https://ledger.internal": "Bearer of-the-tests" }),
   },

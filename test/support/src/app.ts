@@ -77,6 +77,7 @@ export const testBearers = {
   admin: "admin-token-of-the-tests-0123456789abcdef",
   audit: "audit-token-of-the-tests-0123456789abcdef",
   identity: "identity-token-of-the-tests-0123456789ab",
+  enforcement: "enforcement-token-of-the-tests-0123456789",
 } as const;
 
 /**
@@ -132,6 +133,7 @@ async function startControlPlaneOn(
       SVC_ADMIN_TOKEN: testBearers.admin,
       SVC_AUDIT_TOKEN: testBearers.audit,
       SVC_IDENTITY_TOKEN: testBearers.identity,
+      SVC_ENFORCEMENT_TOKEN: testBearers.enforcement,
       SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests",
       SVC_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
       SVC_DISCOVERY_ALLOW: "127.0.0.0/8,::1",

@@ -94,6 +94,7 @@ const variables: Readonly<Partial<Record<Access, string>>> = {
   admin_if_sent: "SVC_ADMIN_TOKEN",
   audit: "SVC_AUDIT_TOKEN",
   identity: "SVC_IDENTITY_TOKEN",
+  enforcement: "SVC_ENFORCEMENT_TOKEN",
 };
 
 /** Absent for a route without an example. */

@@ -182,6 +182,8 @@ const { data } = await svc.targets(session.context());`,
     body: { user_sub: "ada", reason: "the laptop was lost" },
     client: `const revoked = await svc.admin.revokeSessions({ userSub: "ada", reason: "the laptop was lost" });`,
   },
+  "POST /v1/handles/redeem": { body: { handle: "$ACCESS_TOKEN", resource: "https://tools.test/ledger" } },
+  "POST /v1/session/consents": { body: { token: "$HOP_TOKEN" } },
   "POST /v1/identity/enroll-tokens": {
     body: { agent: "planner" },
     client: `const { enrollToken } = await svc.identity.issueEnrollToken({ agent: "planner" });`,

@@ -25,6 +25,7 @@ const bearing =
 export const admin = bearing("admin");
 export const audit = bearing("audit");
 export const identity = bearing("identity");
+export const enforcement = bearing("enforcement");
 
 /** In order: later examples may depend on earlier ones. */
 export const inTurn = async (...calls: readonly (() => Promise<Answer>)[]): Promise<readonly Answer[]> => {

@@ -1,6 +1,7 @@
 import { audits } from "./audits.ts";
 import { type Example, type Examples, inTurn } from "./base.ts";
 import { emergencies } from "./emergencies.ts";
+import { enforcementRoutes } from "./enforcement.ts";
 import { hopRoutes } from "./hops.ts";
 import { identities } from "./identities.ts";
 import { registration } from "./registration.ts";
@@ -20,6 +21,7 @@ export const examples: Examples = {
   ...audits,
   ...emergencies,
   ...identities,
+  ...enforcementRoutes,
   "GET /.well-known/jwks.json": open("/.well-known/jwks.json"),
   "GET /.well-known/oauth-authorization-server": open("/.well-known/oauth-authorization-server"),
   "GET /livez": open("/livez"),

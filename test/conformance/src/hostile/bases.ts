@@ -1,8 +1,10 @@
+import type { TestDatabase } from "@svc/test-support";
 import type { Api } from "../api.ts";
 import { exchangeGrant } from "../api.ts";
 import type { Operation } from "../document.ts";
 import { enrolling, newKey } from "../enrollment.ts";
 import { agentId, anAction, clerk, endSession, hops, newAgent, newName, scope } from "../examples/base.ts";
+import { besideOf, guarded, heldHandle } from "../handles.ts";
 import { clerkSession } from "../ledger.ts";
 
 /** A valid request of an operation, to which attacks are applied. */
@@ -15,7 +17,8 @@ export interface Base {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-type MakeBase = (api: Api) => Promise<Base>;
+/** The database is for what no request of a deployment without a provider makes. */
+type MakeBase = (api: Api, database: TestDatabase) => Promise<Base>;
 
 const withBody =
   (body: () => Record<string, unknown>): MakeBase =>
@@ -173,6 +176,20 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
   ],
   "POST /v1/agents/{agent_id}/lift-quarantine": [
     async (api) => ({ params: { agent_id: await agentId(api, await newAgent(api)) }, body: { reason: "mended" } }),
+  ],
+  "POST /v1/handles/redeem": [
+    async (api, database) => {
+      const { handle } = await heldHandle(api, database, { scope, agent: hops.planner.target });
+      return { params: {}, body: { handle, resource: guarded } };
+    },
+  ],
+  "POST /v1/session/consents": [
+    async (api, database) => {
+      const { session: id, token: root } = await api.consent(scope);
+      const { token } = await api.hop(id, root, hops.planner);
+      await besideOf(api, database, { session: id, agent: hops.planner.target, scope });
+      return { params: {}, body: { token } };
+    },
   ],
 };
 
