@@ -13,6 +13,7 @@ import {
 import { ofDrift, ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
+import { ofPeople } from "./people.ts";
 import { ofTokens } from "./tokens.ts";
 
 /** Every mutation, the quick ones first. */
@@ -33,6 +34,7 @@ export const mutations: readonly Mutation[] = [
   ...ofRun,
   ...ofReaders,
   ...ofControlPlane,
+  ...ofPeople,
   ...ofEmbedded,
   ...ofConsole,
 ];
