@@ -56,7 +56,7 @@ test.each([
   "/sign-in?next=/sign-in",
   "/v1/agents",
 ])("a sign-in never leads to %j", (next) => {
-  expect(nextPath(next)).toBe("/console");
+  expect(nextPath(next)).toBe("/me");
 });
 
 test("whatever the text, a browser stays at this host, at a page of ours, on one line", () => {

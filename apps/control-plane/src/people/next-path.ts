@@ -5,10 +5,10 @@ const places = /^\/(?:console|consent|me|oauth\/authorize)(?:[/?][!-~]*)?$/;
 const loops = /^\/console\/sign-/;
 
 /** Where a sign-in leads that names no page of ours. */
-const start = "/console";
+const start = "/me";
 
 /**
- * A path and query of these pages; `/console` in place of any other text. A browser must read it as written: no other
+ * A path and query of these pages; `/me` in place of any other text. A browser must read it as written: no other
  * host, no dot segments, no backslash, no fragment.
  */
 export function nextPath(next: string | undefined): string {
