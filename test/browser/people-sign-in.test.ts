@@ -1,0 +1,79 @@
+import { type PeopleStack, startPeopleStack } from "@svc/test-conformance/people-stack";
+import { requires } from "@svc/test-support";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { launchBrowser, visit } from "./src/chromium.ts";
+import { examine, height, type Scheme, schemes, widths } from "./src/examine.ts";
+
+const { describe, test } = requires("chromium", "redis-server");
+
+let stack: PeopleStack;
+let browser: Browser;
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([startPeopleStack(), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await stack?.stop();
+});
+
+const open = (scheme: Scheme = "light"): Promise<Page> =>
+  visit(browser, stack.issuer, { colorScheme: scheme, viewport: { width: widths[0], height } });
+
+/** From the console's sign-in page to the provider. */
+async function toProvider(page: Page): Promise<void> {
+  await page.goto("/console/agents");
+  await page.getByRole("link", { name: `Sign in with ${new URL(stack.provider.issuer).host}` }).click();
+  await page.getByPlaceholder("Enter any login").waitFor();
+}
+
+async function signIn(page: Page, person: string): Promise<void> {
+  await toProvider(page);
+  await page.getByPlaceholder("Enter any login").fill(person);
+  await page.getByPlaceholder("and password").fill("any");
+  await page.getByRole("button", { name: "Sign-in" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.waitForURL("**/console/agents");
+}
+
+test("a person signs in at the provider, reads the console under their name, and signs out", async () => {
+  const page = await open();
+  await signIn(page, "ada");
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Agents");
+  await page.getByText("Ada Lovelace").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL("**/sign-out");
+  await page.getByText("You are signed out of this service.").waitFor();
+  await page.goto("/console/agents");
+  await page.waitForURL("**/console/sign-in?*");
+});
+
+describe.each(schemes)(
+  "in %s mode, at 375 and 1440 px, the accessibility rules hold and everything fits on",
+  (scheme) => {
+    test("the sign-in page with a provider", async () => {
+      const page = await open(scheme);
+      await page.goto("/console");
+      await page.getByRole("link", { name: /^Sign in with/ }).waitFor();
+      expect(await examine(page)).toEqual([]);
+    });
+
+    test("the page of a person without a role, and the one after signing out", async () => {
+      const page = await open(scheme);
+      await signIn(page, "ben");
+      await page.getByRole("heading", { name: "No access" }).waitFor();
+      expect(await examine(page)).toEqual([]);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL("**/sign-out");
+      expect(await examine(page)).toEqual([]);
+    });
+
+    test("the page of a sign-in that was cancelled at the provider", async () => {
+      const page = await open(scheme);
+      await toProvider(page);
+      await page.getByRole("link", { name: /Cancel|Abort/ }).click();
+      await page.getByRole("heading", { name: "Sign-in failed" }).waitFor();
+      expect(await examine(page)).toEqual([]);
+    });
+  },
+);
