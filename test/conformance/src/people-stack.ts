@@ -18,6 +18,9 @@ export const notebook = {
 const backendSecret = "the-secret-of-the-backend-in-the-tests";
 const backend = { ...notebook, client_id: "backend", client_name: "Backend", client_secret: backendSecret };
 
+/** Names no scope in its requests. */
+const suite = { ...notebook, client_id: "suite", client_name: "Conformance suite", scope: "expenses" };
+
 export type PeopleStack = Awaited<ReturnType<typeof startPeopleStack>>;
 
 /** Two control planes of one issuer, whose people sign in with a real OpenID provider. */
@@ -28,7 +31,7 @@ export async function startPeopleStack(env: Readonly<Record<string, string>> = {
   const settings = {
     ...signInSettings(provider),
     SVC_ISSUER: issuer,
-    SVC_OAUTH_CLIENTS: JSON.stringify([notebook, backend]),
+    SVC_OAUTH_CLIENTS: JSON.stringify([notebook, backend, suite]),
     SVC_OAUTH_RESOURCES: "https://tools.test/",
     SVC_ENFORCEMENT_TOKEN: `gateway=${enforcementToken}`,
     ...env,

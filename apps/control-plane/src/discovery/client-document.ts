@@ -26,6 +26,7 @@ const clientDocument = z.object({
   client_id: z.string(),
   client_name: z.string().min(1).max(200).optional(),
   redirect_uris: z.array(redirectUri).min(1).max(50),
+  scope: z.string().max(2_000).optional(),
   token_endpoint_auth_method: z.literal("none").optional(),
   client_secret: z.undefined(),
   client_secret_expires_at: z.undefined(),
@@ -85,7 +86,8 @@ async function readWith(fetch: typeof globalThis.fetch, clientId: string): Promi
     );
   }
   if (document.client_id !== clientId) throw new ClientUnusable("The client's document is that of another client_id.");
-  return { clientId, name: document.client_name ?? new URL(clientId).host, redirectUris: document.redirect_uris };
+  const { client_name: name = new URL(clientId).host, redirect_uris: redirectUris, scope } = document;
+  return { clientId, name, redirectUris, scope };
 }
 
 function parsed(text: string): unknown {

@@ -71,7 +71,7 @@ export async function readAuthorizeRequest(
   if (resource === undefined || !isGuarded(settings, resource)) {
     return refused("invalid_target", "resource must be the address of a resource that this server guards");
   }
-  const scopes = scopesIn(field("scope"));
+  const scopes = scopesIn(field("scope") ?? client.scope);
   if (scopes === undefined) return refused("invalid_scope", "scope must name what the resource's challenge names");
   return {
     kind: "request",

@@ -7,6 +7,8 @@ export interface OAuthClient {
   readonly redirectUris: readonly string[];
   /** SHA-256. */
   readonly secretHash?: Buffer | undefined;
+  /** Asked for where a request names no scope (RFC 7591 section 2); space-separated. */
+  readonly scope?: string | undefined;
   /** The agent that acts for the person; by default the scope's entry agent. */
   readonly agent?: string | undefined;
 }

@@ -146,6 +146,7 @@ const oauthClient = z
       .array(z.string().refine(isRedirectUri, "must be https, http on loopback, or an application's own scheme"))
       .min(1),
     client_secret: z.string().min(32).max(255).optional(),
+    scope: z.string().min(1).max(2_000).optional(),
     agent: agentName.optional(),
   })
   .transform(
@@ -154,11 +155,13 @@ const oauthClient = z
       client_name: name,
       redirect_uris: redirectUris,
       client_secret: secret,
+      scope,
       agent,
     }): OAuthClient => ({
       clientId,
       name,
       redirectUris,
+      scope,
       secretHash: secret === undefined ? undefined : createHash("sha256").update(secret).digest(),
       agent,
     }),

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startChild } from "@svc/test-support";
+import { type Child, startChild, waitUntil } from "@svc/test-support";
 
 export type Outcomes = Readonly<Record<string, readonly string[]>>;
 
@@ -34,12 +34,35 @@ export function suiteOfClient(
   return run(["client", "--command", command, "--scenario", scenario, "--timeout", "240000"], env);
 }
 
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcomes> {
+/** Runs the scenarios for authorization servers. @param visit opens the address that the suite prints, as its person */
+export async function suiteOfAuthorizationServer(
+  issuer: string,
+  { clientId, resource, port }: { readonly clientId: string; readonly resource: string; readonly port: number },
+  visit: (url: string) => Promise<void>,
+): Promise<Outcomes> {
+  const args = ["--url", issuer, "--client-id", clientId, "--resource", resource, "--port", String(port)];
+  return run(["authorization", ...args], {}, async (child) => {
+    await waitUntil(
+      "the suite to ask for a person",
+      () => child.hasExited() || /^http\S+response_type=/m.test(child.stdout()),
+    );
+    const [url] = /^http\S+response_type=\S+/m.exec(child.stdout()) ?? [];
+    if (url !== undefined) await visit(url);
+  });
+}
+
+async function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  meanwhile: (child: Child) => Promise<void> = async () => {},
+): Promise<Outcomes> {
   const folder = mkdtempSync(join(tmpdir(), "svc-mcp-conformance-"));
   try {
     const program = fileURLToPath(import.meta.resolve("@modelcontextprotocol/conformance/dist/index.js"));
     const all = [program, ...args, "-o", folder];
-    await startChild(process.execPath, all, { env: { PATH: process.env.PATH, ...env } }).exited;
+    const child = startChild(process.execPath, all, { env: { PATH: process.env.PATH, ...env } });
+    await meanwhile(child);
+    await child.exited;
     return Object.fromEntries(
       readdirSync(folder).map((name) => [
         name.replace(/^(?:server-)?(.*)-\d{4}-\d\d-\d\dT.*$/, "$1"),
