@@ -1,6 +1,7 @@
 import { settingsMarkdown, settingsReference, sharedSettings } from "@svc/host";
 import { describe, expect, test } from "vitest";
 import { pepSettings, readConfig } from "../src/start/config.ts";
+import { settingsFindings } from "../src/start/weaknesses.ts";
 
 const least = { SVC_CONTROL_PLANE_URL: "https://plane.internal", SVC_PEP_CONFIG: "/pep.yaml", SVC_TELEMETRY_KEY: "k" };
 const faults = (settings: Record<string, string>) => {
@@ -52,10 +53,31 @@ describe("settings that need each other", () => {
     expect(faults({ SVC_PEP_AGENT_KEY_FILE: "/k", SVC_PEP_AGENT_NAME: "Planner!" })).toHaveLength(1);
   });
 
+  test("a public address and the bearer that redeems access tokens, which serves without it too", () => {
+    const token = { SVC_PEP_ENFORCEMENT_TOKEN: "t" };
+    expect(faults({ SVC_PEP_PUBLIC_URL: "https://pep.example" })).toEqual([
+      expect.stringContaining("SVC_PEP_ENFORCEMENT_TOKEN"),
+    ]);
+    expect(faults({ SVC_PEP_PUBLIC_URL: "https://pep.example", ...token })).toEqual([]);
+    expect(faults(token)).toEqual([]);
+    for (const url of ["pep.example", "https://pep.example/?a", "https://pep.example/#a", "https://a:b@pep.example"]) {
+      expect(faults({ SVC_PEP_PUBLIC_URL: url, ...token })).toHaveLength(1);
+    }
+  });
+
   test("development needs no telemetry key", () => {
     expect(faults({ SVC_TELEMETRY_KEY: "", SVC_DEV: "true" })).toEqual([]);
     expect(faults({ SVC_TELEMETRY_KEY: "" })).toHaveLength(1);
   });
+});
+
+test.each([
+  ["http://pep.internal:16001", ["SVC_PEP_PUBLIC_URL: clients' access tokens travel in plain text"]],
+  ["https://pep.internal", []],
+  ["http://127.0.0.1:16001", []],
+])("a public address %s has the weaknesses %j", (SVC_PEP_PUBLIC_URL, want) => {
+  const findings = settingsFindings(readConfig({ ...least, SVC_PEP_PUBLIC_URL, SVC_PEP_ENFORCEMENT_TOKEN: "t" }));
+  expect(findings.filter(({ level }) => level === "bad").map(({ what }) => what)).toEqual(want);
 });
 
 test.each([

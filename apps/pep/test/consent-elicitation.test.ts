@@ -17,11 +17,11 @@ const consentUrl = "https://authz.example/consent?ask=sealed";
 const denied = { denyReason: "SCOPE_NOT_CONSENTED", consentableScopes: ["cleanup"], consentUrl };
 const call = { name: "delete_file", arguments: { path: "/a" } };
 
-async function setup(server: { readonly url: string }, more: object = {}) {
+async function setup(server: { readonly url: string }, more: object = {}, consentWaitMs = 20_000) {
   const running = await startedPep({
     upstreams: [{ name: "files", url: server.url, protocol: "mcp", data_class: "docs", ...more }],
     settings: { SVC_PEP_ENFORCEMENT_TOKEN: enforcementToken },
-    limits: { consentWaitMs: 2_000, consentPollMs: 20 },
+    limits: { consentWaitMs, consentPollMs: 20 },
   });
   const { policies, sessionPolicies, beside } = running.controlPlane;
   for (const allowed of [entryAgent, "mcp:files"]) policies.set(allowed, {});
@@ -128,9 +128,13 @@ async function modernServer() {
 
 describe("to a client of SDK 2.x (2026-07-28), before a double of the control plane", () => {
   type Answer = { action: "accept" | "decline" };
-  async function connected(elicitation: Elicitation | undefined, answer: (before: number) => Answer) {
+  async function connected(
+    elicitation: Elicitation | undefined,
+    answer: (before: number) => Answer,
+    consentWaitMs?: number,
+  ) {
     const server = await modernServer();
-    const running = await setup(server);
+    const running = await setup(server, {}, consentWaitMs);
     const asked: unknown[] = [];
     const client = new SecondClient(
       { name: "agent", version: "1" },
@@ -166,7 +170,7 @@ describe("to a client of SDK 2.x (2026-07-28), before a double of the control pl
 
   test("whose person does not consent is asked again after a while", async () => {
     const answers = ["accept", "decline"] as const;
-    const { call: run, asked } = await connected(url, (before) => ({ action: answers[before] ?? "decline" }));
+    const { call: run, asked } = await connected(url, (before) => ({ action: answers[before] ?? "decline" }), 200);
     await expect(run()).rejects.toMatchObject({ code: -32_010 });
     expect(asked).toHaveLength(2);
   });

@@ -1,4 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { runLint } from "../src/start/lint.ts";
+import { readUpstreams } from "../src/upstreams/upstreams-file.ts";
 import { startedProtectedPep } from "./support/protected.ts";
 import { rawConnection } from "./support/raw.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -110,6 +115,15 @@ describe("a 401 of a protected resource", () => {
     ]);
   });
 
+  test("has it under the host of the public address too", async () => {
+    const { port } = await setup({}, { SVC_PEP_PUBLIC_URL: "https://pep.example" });
+    const connection = await rawConnection(
+      port,
+      "GET /ledger/entries HTTP/1.1\r\nHost: pep.example\r\nConnection: close\r\n\r\n",
+    );
+    expect(await connection.closed()).toContain(`resource_metadata="https://pep.example${wellKnown}/ledger"`);
+  });
+
   test("has it for a WebSocket", async () => {
     const { port, publicUrl } = await setup();
     const upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="];
@@ -137,4 +151,47 @@ test("a step-up names what the login had and what the call needs", async () => {
     403,
     `Bearer error="insufficient_scope", resource_metadata="${publicUrl}${wellKnown}/ledger", scope="expenses payments-approval travel"`,
   ]);
+});
+
+describe("an upstream's oauth in the file", () => {
+  const missing = "upstream ledger: oauth needs SVC_PEP_PUBLIC_URL and SVC_PEP_ENFORCEMENT_TOKEN, which are not set";
+  const publicUrl = new URL("https://pep.example");
+  const textOf = (scope: unknown) =>
+    JSON.stringify({ upstreams: [{ name: "ledger", url: "http://127.0.0.1:1", routes, oauth: { scope } }] });
+  const faultsOf = (scope: unknown, settings: object = { publicUrl }) => {
+    const read = readUpstreams(textOf(scope), { defaultMode: "enforce", ...settings });
+    return read.ok ? [] : read.faults;
+  };
+
+  test("is refused without the settings that it needs", () => {
+    expect(faultsOf("expenses")).toEqual([]);
+    expect(faultsOf(["expenses", "travel"])).toEqual([]);
+    expect(faultsOf("expenses", {})).toEqual([missing]);
+  });
+
+  test.each([[""], ["two words"], ['a"b'], ["a\\b"], ["\u00e9"], [[]], [["a", "a"]], [7]])(
+    "is refused with the scope %j, which no challenge can name",
+    (scope) => expect(faultsOf(scope)).toHaveLength(1),
+  );
+
+  test("is named by --lint where the settings are not given, and changes nothing else", () => {
+    const folder = mkdtempSync(join(tmpdir(), "pep-lint-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "pep.json");
+    writeFileSync(file, textOf("expenses"));
+    const lint = (url?: URL) => {
+      const logged: string[] = [];
+      return [
+        runLint(
+          file,
+          () => {},
+          (line) => logged.push(line),
+          url,
+        ),
+        logged,
+      ];
+    };
+    expect(lint()).toEqual([0, [`${file}: ${missing}`]]);
+    expect(lint(publicUrl)).toEqual([0, []]);
+  });
 });

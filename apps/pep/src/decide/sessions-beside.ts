@@ -22,11 +22,14 @@ interface Known {
   reading?: Promise<void> | undefined;
 }
 
-export interface Wanted {
+interface Sought {
   /** Any of them admits the call. */
   readonly scopes: readonly string[];
   /** A session that denied the call just now. */
   readonly except?: HopCredential | undefined;
+}
+
+export interface Wanted extends Sought {
   /** The person was sent to consent: the answer may take a while. */
   readonly isAwaited: boolean;
   readonly signal: AbortSignal;
@@ -62,14 +65,14 @@ export function createSessionsBeside(options: SessionsBesideOptions) {
   };
   const isRunning = ({ expiresAtMs }: Beside): boolean => expiresAtMs > now();
 
-  const fitting = ({ sessions }: Known, { scopes, except }: Wanted): Beside | undefined => {
+  const fitting = ({ sessions }: Known, { scopes, except }: Sought): Beside | undefined => {
     const fits = (each: Beside) =>
       scopes.includes(each.scope) && isRunning(each) && each.credential.sessionId !== except?.sessionId;
     return [...sessions.values()].find(fits);
   };
 
   /** Takes hop 1 in the first session that fits and is not known yet. */
-  async function read(caller: HopCredential, known: Known, { scopes, except }: Wanted): Promise<void> {
+  async function read(caller: HopCredential, known: Known, { scopes, except }: Sought): Promise<void> {
     const granted = await readConsents(options, caller);
     const found = granted.find(
       ({ scope, sessionId }) =>
@@ -81,7 +84,7 @@ export function createSessionsBeside(options: SessionsBesideOptions) {
     known.sessions.set(sessionId, { scope, credential: taken.credential, expiresAtMs: Date.parse(expiresAt) });
   }
 
-  async function search(caller: HopCredential, known: Known, wanted: Wanted): Promise<Beside | undefined> {
+  async function search(caller: HopCredential, known: Known, wanted: Sought): Promise<Beside | undefined> {
     const already = fitting(known, wanted);
     if (already) return already;
     known.reading ??= read(caller, known, wanted).finally(() => {
@@ -96,6 +99,13 @@ export function createSessionsBeside(options: SessionsBesideOptions) {
     of(caller: HopCredential, call: CallTarget): HopCredential | undefined {
       const beside = callers.size === 0 ? undefined : callers.get(caller.token)?.calls.get(keyOf(call));
       return beside && isRunning(beside) ? beside.credential : undefined;
+    },
+    /** What the running sessions are called in. @param scopes a session for each is looked for where none is known */
+    async all(caller: HopCredential, scopes: readonly string[]): Promise<readonly HopCredential[]> {
+      if (callers.size === 0 && scopes.length === 0) return [];
+      const known = knownOf(caller);
+      for (const scope of scopes) await search(caller, known, { scopes: [scope] });
+      return [...known.sessions.values()].filter(isRunning).map(({ credential }) => credential);
     },
     /** A running session that covers one of the scopes, where hop 1 could be taken. */
     async find(caller: HopCredential, wanted: Wanted): Promise<HopCredential | undefined> {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import type { HopCredential } from "@svc/hop";
 import type { Refusal } from "../decide/admit.ts";
 import { watchDefinitions } from "../decide/changed-tools.ts";
 import { lateBodyOf } from "../decide/decide-again.ts";
@@ -9,7 +10,9 @@ import { forward, type RelayEnd } from "../forward/relay.ts";
 import { acceptsTrailers, valuesOf } from "../message/headers.ts";
 import { writeAnswer } from "../message/write-answer.ts";
 import { upstreamFaultAnswer } from "../protocols/answers.ts";
+import type { AllowedTools } from "../protocols/protocol.ts";
 import { type RequestLine, resolve } from "../resolve/resolve.ts";
+import type { Upstream } from "../upstreams/upstream.ts";
 import {
   type AdmittedCall,
   beginCall,
@@ -142,9 +145,28 @@ function responseFilterOf({ ports, inbound, request }: RequestCall, { resolved, 
   if (!credential) return undefined;
   return upstream.protocol.filterFor(identified, request.method, {
     mode: upstream.mode,
-    allowedTools: async () => (await ports.sessionTargets.read(credential))?.allowed,
+    allowedTools: () => allowedToolsOf(ports, credential, inbound.handle === undefined ? [] : scopesBeside(upstream)),
     watch: () => watchDefinitions(ports, upstream, credential),
   });
+}
+
+/** A login consents to all of them: the first is the session's own. */
+const scopesBeside = ({ resource }: Upstream): readonly string[] => resource?.scopes.slice(1) ?? [];
+
+/** In the caller's own session, and in those beside it. */
+async function allowedToolsOf(
+  { beside, sessionTargets }: PepPorts,
+  credential: HopCredential,
+  scopes: readonly string[],
+): Promise<AllowedTools | undefined> {
+  const others = (await beside?.all(credential, scopes)) ?? [];
+  const [own, ...more] = await Promise.all([credential, ...others].map((each) => sessionTargets.read(each)));
+  if (!own || more.length === 0) return own?.allowed;
+  const allowed = new Map(own.allowed);
+  for (const [target, classes] of more.flatMap((each) => [...(each?.allowed ?? [])])) {
+    allowed.set(target, [...(allowed.get(target) ?? []), ...classes]);
+  }
+  return allowed;
 }
 
 /** A client that listens learns that its lists changed, also where the upstream's did not. */

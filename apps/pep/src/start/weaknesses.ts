@@ -9,7 +9,7 @@ export interface Weakness {
 
 /** @param at where the proxy listens */
 export function weaknesses(
-  { controlPlane, sessionFile, listen }: Config,
+  { controlPlane, sessionFile, listen, publicUrl }: Config,
   at: { readonly address: string; readonly port: number },
 ): readonly Weakness[] {
   const found: Weakness[] = [];
@@ -24,6 +24,12 @@ export function weaknesses(
     found.push({
       what: `SVC_PEP_SESSION_FILE: every client that reaches ${at.address} acts as the agent`,
       remedy: `Set SVC_PEP_LISTEN to 127.0.0.1:${at.port}, or unset the file and have clients present a token.`,
+    });
+  }
+  if (publicUrl?.protocol === "http:" && !isLoopback(publicUrl.hostname)) {
+    found.push({
+      what: "SVC_PEP_PUBLIC_URL: clients' access tokens travel in plain text",
+      remedy: "Serve the enforcement point over TLS by a proxy in front of it, and name its https address.",
     });
   }
   return found;

@@ -315,8 +315,10 @@ const mint: Route = async (state, asked, response) => {
 };
 
 const targets: Route = (state, asked, response) => {
-  if (!bearerOf(asked)) return refusal(response, 401, "unauthorized");
-  const allowed = [...state.policies].filter(([, policy]) => policy.denyReason === undefined);
+  const claims = bearerOf(asked);
+  if (!claims) return refusal(response, 401, "unauthorized");
+  const policies = [...state.policies.keys()].map((target) => [target, policyOf(state, claims, target)] as const);
+  const allowed = policies.filter(([, policy]) => policy.denyReason === undefined);
   const start = Number(new URLSearchParams(asked.path.split("?")[1]).get("cursor") ?? 0);
   const data = allowed.slice(start, start + 2).map(([target, { privileged = false, definition }]) => ({
     ...(definition && { definition_hash: definition.hash, definition_parts: definition.parts }),
