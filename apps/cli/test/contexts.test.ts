@@ -41,6 +41,7 @@ async function login(bearer: string, ...args: readonly string[]): Promise<Ended>
 
 const admin = () => stack.env.SVC_ADMIN_TOKEN ?? "";
 const audit = () => stack.env.SVC_AUDIT_TOKEN ?? "";
+const identity = () => stack.env.SVC_IDENTITY_TOKEN ?? "";
 
 test("a login keeps address and bearer for later commands, for its owner alone", async () => {
   const { code, stdout } = await login(`${admin()}\n`, "--context", "mine");
@@ -59,6 +60,8 @@ test("a login keeps address and bearer for later commands, for its owner alone",
 test("a bearer opens the planes that accept it, and a second login adds others", async () => {
   expect((await login(audit(), "--json")).stdout).toContain('"planes":["audit","identity"]');
   expect((await svc(["agents", "list"], env())).stderr).toContain("no bearer of the admin plane");
+  expect((await svc(["decisions"], env())).code).toBe(0);
+  expect((await login(identity(), "--json")).stdout).toContain('"planes":["identity"]');
   expect((await svc(["decisions"], env())).code).toBe(0);
   await login(admin());
   expect((await svc(["agents", "list"], env())).code).toBe(0);
