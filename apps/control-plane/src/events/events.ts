@@ -48,10 +48,12 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     completionAnswered: (result: Completed) => telemetry.emit(completionEvent(result)),
     agentRevoked: () => telemetry.emit({ count: { svc_revocations: 1 }, log: ["info", "agent revoked"] }),
     identityProviderUnavailable: failed("error", "the identity provider did not answer; no agent was enrolled"),
-    signInFailed: failed(
+    signInUnavailable: failed(
       "error",
-      "a person's sign-in failed: the identity provider, or a callback that is not its own",
+      "a sign-in failed: the identity provider did not answer, or refuses this service",
     ),
+    /** A stranger can cause it. */
+    signInRefused: failed("info", "a sign-in was refused: its callback or its ID token is not its own"),
 
     chainRead: (result: "complete" | "broken" | "not_found", seconds: number) =>
       telemetry.emit({

@@ -63,7 +63,7 @@ function handleErrors(
     if (!(thrown instanceof IdentityProviderUnavailable)) {
       return show(c, { kind: "error", refusal: reported(thrown, events.requestFailed) });
     }
-    events.signInFailed(thrown);
+    events.signInUnavailable(thrown);
     return show(c, { kind: "unavailable" });
   });
 }

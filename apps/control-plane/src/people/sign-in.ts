@@ -55,8 +55,10 @@ export async function completeSignIn(c: Context, deps: SignInDeps): Promise<Sign
     case "refused":
       return { ...end, next };
     case "invalid":
+      deps.events.signInRefused(end.cause);
+      return { kind: end.kind, next };
     case "client_refused":
-      deps.events.signInFailed(end.cause);
+      deps.events.signInUnavailable(end.cause);
       return { kind: end.kind, next };
     case "person":
       return (await store(c, { person: end, signInId }, deps))
