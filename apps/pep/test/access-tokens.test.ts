@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
 import { entryAgent } from "./support/control-plane.ts";
@@ -8,7 +10,7 @@ const routes = [{ methods: ["GET"], path: "/entries", target: "http:ledger/entri
 const oauth = { scope: "expenses" };
 const redeemPath = "/v1/handles/redeem";
 
-async function setup(more: object = {}, settings: Record<string, string> = {}) {
+async function setup(more: object = {}, { isAmbient = false } = {}) {
   const upstream = await startedUpstream();
   const running = await startedProtectedPep({
     upstreams: [
@@ -16,7 +18,12 @@ async function setup(more: object = {}, settings: Record<string, string> = {}) {
       { name: "other", url: upstream.url, routes, oauth },
       { name: "plain", url: upstream.url, routes, credential: "passthrough", allow_passthrough_when_enforcing: true },
     ],
-    settings,
+    settings: (folder): Record<string, string> =>
+      isAmbient ? { SVC_PEP_SESSION_FILE: join(folder, "session.json") } : {},
+    async prepare(folder, controlPlane) {
+      const { sessionId, token } = await controlPlane.consent();
+      writeFileSync(join(folder, "session.json"), JSON.stringify({ session_id: sessionId, token }));
+    },
   });
   running.controlPlane.policies.set("http:ledger/entries", {});
   const read = (headers: Record<string, string> = {}, name = "ledger") =>
@@ -81,9 +88,11 @@ describe("an access token, before a double of the control plane", () => {
   });
 
   test.each(["Bearer", "bearer", "BEARER ", "Basic", "DPoP"])(
-    "after %s is no application's own, where no client logs in",
+    "after %s is no application's own beside an ambient session, where no client logs in",
     async (scheme) => {
-      const { read, grant, redeemed, upstream } = await setup();
+      const { read, grant, redeemed, upstream } = await setup({}, { isAmbient: true });
+      expect((await read({ authorization: "Basic of-the-application" }, "plain")).status).toBe(200);
+      upstream.received.length = 0;
       const { handle } = await grant("ledger");
       for (const token of [handle, handle.replace("_at_", "_rt_"), `${handle}A`]) {
         expect((await read({ authorization: `${scheme} ${token}` }, "plain")).status).toBe(401);

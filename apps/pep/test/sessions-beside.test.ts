@@ -5,7 +5,11 @@ import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
 const pay = "http:bank/pay";
-const routes = [{ methods: ["POST"], path: "/pay", target: pay, data_class: "payments" }];
+const refund = "http:bank/refund";
+const routes = [
+  { methods: ["POST"], path: "/pay", target: pay, data_class: "payments" },
+  { methods: ["POST"], path: "/refund", target: refund, data_class: "payments" },
+];
 const denied = {
   denyReason: "SCOPE_NOT_CONSENTED",
   consentableScopes: ["payments-approval"],
@@ -23,8 +27,8 @@ async function started(mode = "enforce", settings: Record<string, string> = {}) 
   controlPlane.policies.set(entryAgent, {});
   controlPlane.policies.set(pay, denied);
   const headers = await running.session();
-  const call = async (more: Record<string, string> = {}) => {
-    const response = await fetch(`${running.url}/bank/pay`, {
+  const call = async (more: Record<string, string> = {}, path = "pay") => {
+    const response = await fetch(`${running.url}/bank/${path}`, {
       method: "POST",
       headers: { ...headers, ...more },
       body: "{}",
@@ -41,10 +45,10 @@ async function started(mode = "enforce", settings: Record<string, string> = {}) 
     return sessionId;
   };
   const sessionsOf = () => upstream.received.map(({ headers: sent }) => sent["x-svc-session"]);
-  const decidedIn = () =>
+  const decidedIn = (called = pay) =>
     controlPlane
       .decisions()
-      .filter(({ target }) => target === pay)
+      .filter(({ target }) => target === called)
       .map(({ session_id }) => session_id);
   return { ...running, upstream, headers, own: headers["x-svc-session"], call, consent, sessionsOf, decidedIn };
 }
@@ -112,7 +116,7 @@ describe("a call that its session's scope does not cover, before a double of the
   test.each(["SESSION_REVOKED", "SESSION_EXPIRED"])(
     "comes back to its own session once the other one is over (%s), and finds the next one",
     async (denyReason) => {
-      const { call, consent, sessionsOf, controlPlane } = running;
+      const { call, consent, sessionsOf, decidedIn, controlPlane, own } = running;
       const first = await consent();
       expect((await call()).status).toBe(200);
       controlPlane.sessionPolicies.set(`${first} ${pay}`, { denyReason });
@@ -120,8 +124,20 @@ describe("a call that its session's scope does not cover, before a double of the
       const second = await consent();
       expect((await call()).status).toBe(200);
       expect(sessionsOf()).toEqual([first, second]);
+      expect(decidedIn()).toEqual([own, first, first, own, own, second]);
     },
   );
+
+  test("is not tried again in a session that was over for another call", async () => {
+    const { call, consent, decidedIn, controlPlane, own } = running;
+    const beside = await consent();
+    expect((await call()).status).toBe(200);
+    controlPlane.beside.length = 0;
+    controlPlane.policies.set(refund, denied);
+    controlPlane.sessionPolicies.set(`${beside} ${refund}`, { denyReason: "SESSION_REVOKED" });
+    for (const _ of [1, 2]) expect((await call({}, "refund")).status).toBe(403);
+    expect(decidedIn(refund)).toEqual([own, beside, own]);
+  });
 
   test("that the session beside denies gets its reason, and no page of consent", async () => {
     const { call, consent, controlPlane } = running;
