@@ -39,6 +39,10 @@ export function readManifestText(text: string, name: string) {
       understood: read.data.manifest,
     };
   }
+  if (typeof content === "object" && content !== null && Object.hasOwn(content, "upstreams")) {
+    const advice = "Give it to --upstreams. svc manifest init writes a manifest.";
+    throw new Fault(`${name} is an upstreams file, and no manifest`, advice);
+  }
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
   throw new Fault(`${name} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
 }

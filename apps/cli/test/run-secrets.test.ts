@@ -175,6 +175,12 @@ describe("nothing is consented to", () => {
       /bad\.json: /,
     ],
     [
+      "the upstreams file is a manifest",
+      2,
+      replaced(upstreams, () => badFile("manifest.json", '{"agent": "clerk", "manifest": {"scopes": {}}}')),
+      /This is a manifest: --upstreams takes/,
+    ],
+    [
       "the scope does not exist",
       1,
       replaced(

@@ -8,6 +8,9 @@ import { commandLineOf } from "@svc/host/child-program";
 import { parse } from "yaml";
 import { notTried } from "../fault.ts";
 
+const isManifest = /Unrecognized keys: "agent", "manifest"/;
+const ofManifest = "This is a manifest: --upstreams takes the enforcement point's file, such as pep.yaml.";
+
 /**
  * The hosts that an upstreams file lists, after the enforcement point itself read the file and its settings.
  * @throws {Fault} with their faults
@@ -25,6 +28,7 @@ export async function checkedHosts(file: string, controlPlaneUrl: string): Promi
   });
   const read = (stream: NodeJS.ReadableStream | null) => (stream ? text(stream) : "");
   const [config, faults, [code]] = await Promise.all([read(child.stdout), read(child.stderr), once(child, "exit")]);
-  if (code !== 0) throw notTried(faults.trim(), "Correct the upstreams file, or the setting.");
+  if (code !== 0)
+    throw notTried(faults.trim(), isManifest.test(faults) ? ofManifest : "Correct the upstreams file, or the setting.");
   return printedHosts.parse(parse(config)).upstreams.flatMap(({ hosts }) => hosts);
 }
