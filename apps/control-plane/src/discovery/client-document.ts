@@ -28,8 +28,8 @@ const clientDocument = z.object({
   redirect_uris: z.array(redirectUri).min(1).max(50),
   scope: z.string().max(2_000).optional(),
   token_endpoint_auth_method: z.literal("none").optional(),
-  client_secret: z.undefined(),
-  client_secret_expires_at: z.undefined(),
+  client_secret: z.never().optional(),
+  client_secret_expires_at: z.never().optional(),
 });
 
 /** Through the guard of discovery: an address of the internal network is not read unless the settings admit it. */

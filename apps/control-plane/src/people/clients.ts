@@ -16,6 +16,7 @@ const loopback = /^(http:\/\/(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost))(?::\d+)?(
 
 /** Text by text, but for the port of a loopback address (RFC 8252 section 7.3, RFC 9700 section 4.1.3). */
 export const isRegistered = ({ redirectUris }: OAuthClient, redirectUri: string): boolean =>
+  URL.canParse(redirectUri) &&
   redirectUris.some((registered) => withoutLoopbackPort(registered) === withoutLoopbackPort(redirectUri));
 
 const withoutLoopbackPort = (uri: string): string => uri.replace(loopback, "$1");

@@ -1,14 +1,14 @@
 import { distance } from "fastest-levenshtein";
 
-/** Letters and signs of agent names that people take for each other. */
+/** Letters and signs of agent names that people take for each other. Pairs come last: `c1` looks like `cl`, and so like `d`. */
 const alike: readonly (readonly [RegExp, string])[] = [
-  [/rn/g, "m"],
-  [/vv/g, "w"],
-  [/cl/g, "d"],
+  [/[._-]/g, ""],
   [/[il1]/g, "l"],
   [/[0o]/g, "o"],
   [/5/g, "s"],
-  [/[._-]/g, ""],
+  [/rn/g, "m"],
+  [/vv/g, "w"],
+  [/cl/g, "d"],
 ];
 
 const skeleton = (name: string): string => alike.reduce((text, [from, to]) => text.replaceAll(from, to), name);

@@ -121,15 +121,17 @@ export const scopeSet = commaList
     return (scope: string): boolean => only !== "none" && names.includes(scope);
   });
 
+const isEachOnce = (names: readonly string[]): boolean => new Set(names).size === names.length;
+
 /** `payments-approval=60`: a scope may hold a `=`, its seconds follow the last one. */
 export const secondsByScope = listOf((entry) => {
   const [, name, digits] = /^(.+)=(\d{2,5})$/.exec(entry) ?? [];
   const seconds = Number(digits);
   const isFine = scopeName.safeParse(name).success && seconds >= 60 && seconds <= 86_400;
   return isFine ? ([name ?? "", seconds] as const) : undefined;
-}, "each entry must be scope=seconds, of 60 to 86400").transform(
-  (entries): ReadonlyMap<string, number> => new Map(entries),
-);
+}, "each entry must be scope=seconds, of 60 to 86400")
+  .refine((entries) => isEachOnce(entries.map(([scope]) => scope)), "each scope must be named once")
+  .transform((entries): ReadonlyMap<string, number> => new Map(entries));
 
 /** RFC 8707 section 2: absolute, without a fragment. */
 export const resourceList = listOf((entry) => {
@@ -170,6 +172,7 @@ const oauthClient = z
 /** By `client_id`. */
 export const oauthClients = jsonText
   .pipe(z.array(oauthClient))
+  .refine((clients) => isEachOnce(clients.map(({ clientId }) => clientId)), "each client_id must be named once")
   .transform(
     (clients): ReadonlyMap<string, OAuthClient> => new Map(clients.map((client) => [client.clientId, client])),
   );

@@ -1,3 +1,4 @@
+import { ofClients } from "./clients.ts";
 import { ofConsole, ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
 import {
@@ -35,6 +36,8 @@ export const mutations: readonly Mutation[] = [
   ...ofReaders,
   ...ofControlPlane,
   ...ofPeople,
+  ...ofClients,
   ...ofEmbedded,
   ...ofConsole,
+  ...ofPeople,
 ];

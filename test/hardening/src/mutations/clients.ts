@@ -1,0 +1,67 @@
+import { mutationsOf, testsOf } from "./mutation.ts";
+
+const abuse = testsOf("test/conformance/people/abuse.test.ts");
+const asks = testsOf("test/conformance/people/asks.test.ts");
+const matching = testsOf("apps/control-plane/test/oauth-matching.test.ts");
+const documents = testsOf("apps/control-plane/test/client-document.test.ts");
+
+/** Consent pages, and the authorization server for clients. */
+export const ofClients = mutationsOf("apps/control-plane/src", [
+  [
+    "code-used-twice",
+    "people/token-endpoint.ts",
+    'if (grant.isSpent) return spentTwice(deps, grant, "its code was used twice", badCode);',
+    "if (grant.isSpent) return badCode;",
+    abuse("what is used twice ends what came of it > a code"),
+  ],
+  [
+    "pkce-unchecked",
+    "people/token-endpoint.ts",
+    "if (!isProven || (",
+    "if ((",
+    abuse("a stolen code is of no use > %s"),
+  ],
+  [
+    "foreign-resource-redeemed",
+    "people/handle-routes.ts",
+    "grant?.resource === resource ?",
+    "grant !== undefined ?",
+    abuse("an access token is good at its resource alone"),
+  ],
+  [
+    "link-for-another-person",
+    "people/consent-pages.ts",
+    "if (link.userSub !== signedIn.subject) {",
+    "if (link.userSub === undefined) {",
+    asks("a link that was forwarded is of no use to others"),
+  ],
+  [
+    "question-of-another-sign-in",
+    "people/consent-pages.ts",
+    "if (question === undefined || question.signInId !== signedIn.signInId) {",
+    "if (question === undefined) {",
+    abuse("a question is answered by the sign-in that it was shown to, once, and as it was shown"),
+  ],
+  [
+    "redirect-by-its-beginning",
+    "people/clients.ts",
+    "withoutLoopbackPort(registered) === withoutLoopbackPort(redirectUri)",
+    "withoutLoopbackPort(redirectUri).startsWith(withoutLoopbackPort(registered))",
+    matching("a redirect address > is not registered by %s"),
+  ],
+  [
+    "resource-by-its-beginning",
+    "people/authorize-request.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source's own text.
+    "url.pathname.startsWith(`${base}/`)",
+    "url.pathname.startsWith(base)",
+    matching("a resource is guarded > %s"),
+  ],
+  [
+    "document-of-another-client",
+    "discovery/client-document.ts",
+    "if (document.client_id !== clientId) throw",
+    "if (document.client_id === undefined) throw",
+    documents("a document %s is refused, and read again the next time"),
+  ],
+]);
