@@ -39,5 +39,4 @@ export const mutations: readonly Mutation[] = [
   ...ofClients,
   ...ofEmbedded,
   ...ofConsole,
-  ...ofPeople,
 ];
