@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
-import { entryAgent } from "./support/control-plane.ts";
+import { entryAgent } from "./support/control-plane-routes.ts";
 import { startedProtectedPep } from "./support/protected.ts";
 import { startedUpstream } from "./support/upstream.ts";
 

@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextpr
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { enforcementToken, entryAgent } from "./support/control-plane.ts";
+import { enforcementToken, entryAgent } from "./support/control-plane-routes.ts";
 import { startedMcpServer } from "./support/mcp-server.ts";
 import { startedPep } from "./support/pep.ts";
 

@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test } from "vitest";
 import { applicationHeaders, hashOf, startedApplication } from "./support/application.ts";
-import type { TargetPolicy } from "./support/control-plane.ts";
+import type { TargetPolicy } from "./support/control-plane-routes.ts";
 import { startedMcpServer } from "./support/mcp-server.ts";
 import { startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { enforcementToken, entryAgent } from "./support/control-plane.ts";
+import { enforcementToken, entryAgent } from "./support/control-plane-routes.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
@@ -127,6 +127,15 @@ describe("a call that its session's scope does not cover, before a double of the
       expect(decidedIn()).toEqual([own, first, first, own, own, second]);
     },
   );
+
+  test("is not decided in a known session of another scope", async () => {
+    const { call, consent, decidedIn, controlPlane, own } = running;
+    await consent();
+    expect((await call()).status).toBe(200);
+    controlPlane.policies.set(refund, { ...denied, consentableScopes: ["refunds"] });
+    expect((await call({}, "refund")).status).toBe(403);
+    expect(decidedIn(refund)).toEqual([own]);
+  });
 
   test("is not tried again in a session that was over for another call", async () => {
     const { call, consent, decidedIn, controlPlane, own } = running;

@@ -1,5 +1,5 @@
 import { freePort } from "@svc/test-support";
-import { enforcementToken, entryAgent } from "./control-plane.ts";
+import { enforcementToken, entryAgent } from "./control-plane-routes.ts";
 import { type PepSetup, startedPep } from "./pep.ts";
 
 /** An enforcement point whose upstreams OAuth clients log in to, at its own address as the public one. */
