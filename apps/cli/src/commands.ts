@@ -60,6 +60,7 @@ export const commands = [
   ),
   entry("scopes", "List scopes, and show what a consent grants.", () => import("./commands/scopes.ts")),
   entry("sessions", "List, show and revoke sessions.", () => import("./commands/sessions.ts")),
+  entry("sign-ins", "List and end people's sign-ins.", () => import("./commands/sign-ins.ts")),
   entry("enroll", "Bind an agent's key to the person responsible for it.", () => import("./commands/enroll.ts")),
   entry("agents", "List agents, revoke one permanently, and lift quarantines.", () => import("./commands/agents.ts")),
   entry("block", "Set, list and lift emergency blocks.", () => import("./commands/block.ts")),

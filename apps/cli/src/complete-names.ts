@@ -10,6 +10,7 @@ const namesOf: ReadonlyMap<string, Names> = new Map<string, Names>([
   ["scope", () => listed("scopes", "list")],
   ["session", () => listed("sessions", "list")],
   ["session_id", () => listed("sessions", "list")],
+  ["sign_in_id", () => listed("sign-ins", "list")],
   ["action_id", () => listed("decisions")],
   ["context", contextNames],
 ]);

@@ -31,6 +31,11 @@ export const wholeSessionId = (plane: ControlPlane, text: string): Promise<strin
     for await (const row of plane.rows("audit", (svc, page) => svc.audit.sessions(page))) yield row.sessionId;
   });
 
+export const wholeSignInId = (plane: ControlPlane, text: string): Promise<string> =>
+  wholeId(text, "sign-in", async function* () {
+    for await (const row of plane.rows("audit", (svc, page) => svc.audit.signIns(page))) yield row.signInId;
+  });
+
 export const wholeActionId = (plane: ControlPlane, text: string): Promise<string> =>
   wholeId(text, "decision", async function* () {
     for await (const row of plane.rows("audit", (svc, page) => svc.audit.decisions(page))) yield row.actionId;

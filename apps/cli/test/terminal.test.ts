@@ -37,6 +37,7 @@ const lists = [
   ["agents", "list"],
   ["agents", "show", "clerk"],
   ["sessions", "list"],
+  ["sign-ins", "list"],
   ["decisions"],
   ["events"],
   ["scopes", "list"],
