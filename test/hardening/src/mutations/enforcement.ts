@@ -2,6 +2,7 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 
 const path = testsOf("apps/pep/test/path.test.ts")("a path that servers could read differently is rejected > %s: %j");
 const headers = testsOf("apps/pep/test/headers.test.ts");
+const accessTokens = testsOf("apps/pep/test/access-tokens.test.ts");
 const wire = testsOf("apps/pep/test/wire.test.ts");
 const steps = testsOf("packages/hop/test/decide.test.ts");
 
@@ -189,6 +190,28 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     'if (authorizations.length > 1 || sessions.length > 1) return { fault: "repeated_credentials" };',
     "",
     wire("%s is unauthorized"),
+  ],
+  [
+    "client-token-passes",
+    "decide/inbound-credentials.ts",
+    "opaqueToken.test(authorization)",
+    "handleIn(authorization) !== undefined",
+    accessTokens("after %s is no application's own beside an ambient session, where no client logs in"),
+  ],
+  [
+    "client-token-cached-for-all",
+    "decide/handles.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of the program
+    "sha256Base64url(`${resource} ${handle}`)",
+    "sha256Base64url(handle)",
+    accessTokens("of another resource is refused"),
+  ],
+  [
+    "any-session-beside",
+    "decide/sessions-beside.ts",
+    "scopes.includes(each.scope) && ",
+    "",
+    testsOf("apps/pep/test/sessions-beside.test.ts")("is not decided in a known session of another scope"),
   ],
   [
     "first-of-two-hosts",
