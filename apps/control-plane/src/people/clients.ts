@@ -12,6 +12,16 @@ export async function findClient(
   return clients.get(clientId) ?? readClientDocument(clientId);
 }
 
+/** What the token endpoint must know of a client. */
+export type TokenClient = Pick<OAuthClient, "clientId" | "secretHash" | "agent">;
+
+/**
+ * One of the settings, or a public client by the address of its document, which is not read again: the grant
+ * names the client that it was made for.
+ */
+export const tokenClient = ({ clients }: OAuthSettings, clientId: string): TokenClient | undefined =>
+  clients.get(clientId) ?? (URL.canParse(clientId) ? { clientId } : undefined);
+
 const loopback = /^(http:\/\/(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost))(?::\d+)?(?=[/?]|$)/;
 
 /** Text by text, but for the port of a loopback address (RFC 8252 section 7.3, RFC 9700 section 4.1.3). */
@@ -48,7 +58,7 @@ export function presentedClient(
 /** RFC 6749 section 2.3.1: both are form-encoded. */
 const decoded = (text: string): string => decodeURIComponent(text.replaceAll("+", " "));
 
-export function isAuthentic({ secretHash }: OAuthClient, secret: string | undefined): boolean {
+export function isAuthentic({ secretHash }: TokenClient, secret: string | undefined): boolean {
   if (secretHash === undefined) return secret === undefined;
   return secret !== undefined && timingSafeEqual(secretHash, sha256(secret));
 }

@@ -79,13 +79,16 @@ const policyTo = (target: string): string =>
 
 /** The authorization endpoint (RFC 6749 section 4.1.1). */
 async function askForClient(host: Host, c: Context): Promise<Response> {
-  const reading = await readAuthorizeRequest(host.oauth, readQuery(c.req.raw.url));
+  const query = readQuery(c.req.raw.url);
+  const signedIn = await host.pages.holder(c);
+  // A stranger causes no request to another server.
+  if (signedIn === undefined && !host.oauth.clients.has(query.client_id ?? "")) return host.pages.toSignIn(c);
+  const reading = await readAuthorizeRequest(host.oauth, query);
   if (reading.kind === "unusable") {
     const next = "Go back to the application and tell its makers what this page says.";
     return host.show(c, await words("deny", "This application cannot be let in", reading.why, next, 400));
   }
   if (reading.kind === "refused") return backToClient(host, c, reading, { error: reading.error, why: reading.why });
-  const signedIn = await host.pages.holder(c);
   if (signedIn === undefined) return host.pages.toSignIn(c);
   const { client, request, scopes } = reading;
   const asking = await askedOfAll(host, scopes, { agent: client.agent, userSub: signedIn.subject });

@@ -1,6 +1,6 @@
 import type { OAuthErrorCode } from "@svc/core";
 import type { Grant } from "../ports/consents.ts";
-import type { OAuthClient } from "../ports/oauth-clients.ts";
+import type { TokenClient } from "./clients.ts";
 import type { ConsentDeps } from "./consent-deps.ts";
 import { endGrant } from "./end-grant.ts";
 
@@ -16,7 +16,7 @@ export const refusedGrant = (error: OAuthErrorCode, why: string): Granted & { re
 });
 
 export interface TokenRequest {
-  readonly client: OAuthClient;
+  readonly client: TokenClient;
   /** An empty value counts as omitted (RFC 6749 section 3.2). */
   readonly field: (name: string) => string | undefined;
 }

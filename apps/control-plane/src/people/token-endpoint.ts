@@ -3,9 +3,8 @@ import { tokenExchangeGrantType } from "@svc/core";
 import { readForm } from "../http/form.ts";
 import { oauthHeaders, refuse } from "../http/oauth-answers.ts";
 import { type App, jsonResponse } from "../http/routes.ts";
-import { ClientUnusable, type OAuthClient } from "../ports/oauth-clients.ts";
 import { grantByAssertion } from "./assertion-grant.ts";
-import { findClient, isAuthentic, presentedClient } from "./clients.ts";
+import { isAuthentic, presentedClient, tokenClient } from "./clients.ts";
 import type { ConsentDeps } from "./consent-deps.ts";
 import { endGrant } from "./end-grant.ts";
 import { type Granted, refusedGrant, spentTwice, type TokenRequest } from "./granted.ts";
@@ -25,14 +24,14 @@ export function tokenEndpoint(app: App, deps: ConsentDeps): void {
     const field = (name: string) => form.fields.get(name) || undefined;
     // A stock client of RFC 8693 finds one token endpoint, this one.
     if (field("grant_type") === tokenExchangeGrantType) return exchanged(app, c.req.raw, form.fields);
-    const client = await authenticated(deps, form.fields, c.req.header("authorization") ?? null);
+    const client = authenticated(deps, form.fields, c.req.header("authorization") ?? null);
     if (client === undefined) return invalidClient(c.req.raw.headers);
     return answer(deps, await grantOf(deps, { client, field }));
   });
   app.post("/oauth/revoke", async (c) => {
     const form = await readForm(c.req.raw);
     if (!form.ok) return refuse(form.status, "invalid_request", form.description);
-    const client = await authenticated(deps, form.fields, c.req.header("authorization") ?? null);
+    const client = authenticated(deps, form.fields, c.req.header("authorization") ?? null);
     if (client === undefined) return invalidClient(c.req.raw.headers);
     const token = form.fields.get("token");
     if (!token) return refuse(400, "invalid_request", "token is missing");
@@ -57,20 +56,14 @@ async function exchanged(app: App, { headers }: Request, fields: ReadonlyMap<str
   });
 }
 
-async function authenticated(
+function authenticated(
   { oauth }: ConsentDeps,
   fields: ReadonlyMap<string, string>,
   authorization: string | null,
-): Promise<OAuthClient | undefined> {
+): TokenRequest["client"] | undefined {
   const presented = presentedClient(fields, authorization);
-  if (presented === undefined) return undefined;
-  try {
-    const client = await findClient(oauth, presented.clientId);
-    return isAuthentic(client, presented.secret) ? client : undefined;
-  } catch (error) {
-    if (error instanceof ClientUnusable) return undefined;
-    throw error;
-  }
+  const client = presented?.clientId === undefined ? undefined : tokenClient(oauth, presented.clientId);
+  return client && isAuthentic(client, presented?.secret) ? client : undefined;
 }
 
 /** RFC 6749 section 5.2: with the challenge exactly where the client used the header. */
