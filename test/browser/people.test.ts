@@ -110,7 +110,7 @@ describe.each(schemes)(
       await page.getByText("was stopped").waitFor();
       expect(await examine(page)).toEqual([]);
       await page.getByRole("button", { name: "Allow" }).click();
-      await page.getByText("planner may go on now.").waitFor();
+      await page.getByText("planner may continue now.").waitFor();
       expect(await examine(page)).toEqual([]);
       await page.goto("/me");
       expect(await examine(page)).toEqual([]);

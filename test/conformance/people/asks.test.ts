@@ -65,7 +65,7 @@ test("a link that was forwarded is of no use to others", async () => {
   const { token, decision } = await deniedCall();
   const shown = await stack.browser("ben").visit(decision.consent_url);
   expect(shown.status).toBe(403);
-  expect(shown.text).toContain("for somebody else");
+  expect(shown.text).toContain("for another person");
   expect((await stack.beside(token)).body).toEqual({ data: [] });
 });
 

@@ -45,5 +45,5 @@ async function linkTo(
 ): Promise<string> {
   const call = { sessionId, agent, target, actionId };
   const ask = await questions.seal("link", { userSub, scope, call }, linkSeconds);
-  return `${issuer.replace(/\/$/, "")}/consent?${new URLSearchParams({ ask })}`;
+  return new URL(`/consent?${new URLSearchParams({ ask })}`, issuer).href;
 }

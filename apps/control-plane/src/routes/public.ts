@@ -60,7 +60,8 @@ function toMetadata({ issuer, people }: Pick<Deps, "issuer" | "people">) {
     serviceDocumentation: at("/docs"),
     svcHopsEndpoint: at("/v1/hops"),
     ...(signsIn && {
-      authorizationEndpoint: at("/oauth/authorize"),
+      // A page, so at the root of the host, as those of the console and the sign-in.
+      authorizationEndpoint: new URL("/oauth/authorize", issuer).href,
       revocationEndpoint: at("/oauth/revoke"),
       revocationEndpointAuthMethodsSupported: clientAuthMethods,
       responseModesSupported: ["query"],

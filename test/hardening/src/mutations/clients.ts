@@ -30,14 +30,14 @@ export const ofClients = mutationsOf("apps/control-plane/src", [
   ],
   [
     "link-for-another-person",
-    "people/consent-pages.ts",
+    "people/questions-shown.ts",
     "if (link.userSub !== signedIn.subject) {",
     "if (link.userSub === undefined) {",
     asks("a link that was forwarded is of no use to others"),
   ],
   [
     "question-of-another-sign-in",
-    "people/consent-pages.ts",
+    "people/answer-page.ts",
     "if (question === undefined || question.signInId !== signedIn.signInId) {",
     "if (question === undefined) {",
     abuse("a question is answered by the sign-in that it was shown to, once, and as it was shown"),
