@@ -7,6 +7,7 @@ import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { waitUntil } from "@svc/test-support";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { enforcementToken, entryAgent } from "./support/control-plane-routes.ts";
 import { startedMcpServer } from "./support/mcp-server.ts";
@@ -173,6 +174,29 @@ describe("to a client of SDK 2.x (2026-07-28), before a double of the control pl
     const { call: run, asked } = await connected(url, (before) => ({ action: answers[before] ?? "decline" }), 200);
     await expect(run()).rejects.toMatchObject({ code: -32_010 });
     expect(asked).toHaveLength(2);
+  });
+
+  test("waits for a consent with four calls at most", async () => {
+    const { url: at, headers, consent } = await connected(url, () => ({ action: "decline" }));
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } },
+    };
+    const inputResponses = { "svc/consent": { action: "accept" } };
+    const params = { name: "delete_file", arguments: {}, inputResponses, _meta };
+    let waiting = 6;
+    const calls = Array.from({ length: waiting }, async (_, id) => {
+      const response = await fetch(`${at}/files`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json", accept: "application/json, text/event-stream" },
+        body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }),
+      });
+      waiting -= 1;
+      return response.headers.get("x-svc-blocked");
+    });
+    await waitUntil("two that do not wait", () => waiting === 4);
+    await consent();
+    expect((await Promise.all(calls)).sort()).toEqual([null, null, null, null, "policy", "policy"]);
   });
 
   test("whose person declines gets the deny", async () => {

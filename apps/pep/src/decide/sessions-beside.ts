@@ -20,6 +20,8 @@ interface Known {
   /** Where a call was sent before, by target and data class. */
   readonly calls: BoundedMap<string, Beside>;
   reading?: Promise<void> | undefined;
+  /** Calls that wait for a consent. */
+  waiting: number;
 }
 
 interface Sought {
@@ -39,7 +41,7 @@ export interface SessionsBesideOptions {
   readonly hop: HopPorts;
   /** The bearer of the enforcement plane: an agent never gets a root grant of a session that a person consented to. */
   readonly enforcementToken: string;
-  readonly limits: Pick<Limits, "consentWaitMs" | "consentPollMs">;
+  readonly limits: Pick<Limits, "consentWaitMs" | "consentPollMs" | "maxCalls">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -49,6 +51,8 @@ export type SessionsBeside = ReturnType<typeof createSessionsBeside>;
 const maxCallers = 1024;
 const maxSessions = 64;
 const maxCalls = 1024;
+/** A call that waits for a person holds a slot: of one caller only so many do, and of all a quarter. */
+const maxWaiting = 4;
 
 /**
  * Sessions that a person consented to beside the one of a call, for scopes that it lacks
@@ -57,9 +61,14 @@ const maxCalls = 1024;
 export function createSessionsBeside(options: SessionsBesideOptions) {
   const { hop, limits, now } = options;
   const callers = new BoundedMap<string, Known>(maxCallers);
+  let waiting = 0;
 
   const knownOf = ({ token }: HopCredential): Known => {
-    const known = callers.get(token) ?? { sessions: new BoundedMap(maxSessions), calls: new BoundedMap(maxCalls) };
+    const known = callers.get(token) ?? {
+      sessions: new BoundedMap(maxSessions),
+      calls: new BoundedMap(maxCalls),
+      waiting: 0,
+    };
     callers.set(token, known);
     return known;
   };
@@ -94,6 +103,15 @@ export function createSessionsBeside(options: SessionsBesideOptions) {
     return fitting(known, wanted);
   }
 
+  async function awaited(caller: HopCredential, known: Known, wanted: Wanted): Promise<Beside | undefined> {
+    const endsMs = now() + limits.consentWaitMs;
+    for (;;) {
+      const found = await search(caller, known, wanted);
+      if (found || wanted.signal.aborted || now() >= endsMs) return found;
+      await delay(limits.consentPollMs, undefined, { signal: wanted.signal }).catch(() => {});
+    }
+  }
+
   return {
     /** The session that the same call was allowed in before. */
     of(caller: HopCredential, call: CallTarget): HopCredential | undefined {
@@ -110,11 +128,15 @@ export function createSessionsBeside(options: SessionsBesideOptions) {
     /** A running session that covers one of the scopes, where hop 1 could be taken. */
     async find(caller: HopCredential, wanted: Wanted): Promise<HopCredential | undefined> {
       const known = knownOf(caller);
-      const endsMs = now() + (wanted.isAwaited ? limits.consentWaitMs : 0);
-      for (;;) {
-        const found = await search(caller, known, wanted);
-        if (found || wanted.signal.aborted || now() >= endsMs) return found?.credential;
-        await delay(limits.consentPollMs, undefined, { signal: wanted.signal }).catch(() => {});
+      const mayWait = wanted.isAwaited && known.waiting < maxWaiting && waiting < limits.maxCalls / 4;
+      if (!mayWait) return (await search(caller, known, wanted))?.credential;
+      known.waiting += 1;
+      waiting += 1;
+      try {
+        return (await awaited(caller, known, wanted))?.credential;
+      } finally {
+        known.waiting -= 1;
+        waiting -= 1;
       }
     },
     /** The call was allowed in this session: the same call begins there from now on. */
