@@ -2,6 +2,7 @@ import type { SessionFacts } from "@svc/core";
 import type { Allowed, Answer, BesideSession, Consents, Grant, HeldGrant, NewTokens } from "../ports/consents.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { codeOf, type Fragment, type Pools, type Sql, type Transaction } from "./database.ts";
+import { familyOf, inheritMarks, lockFamily } from "./families.ts";
 import { insertSession, sessionColumns } from "./sessions.ts";
 
 /** Reads are of the primary: a code is spent within a moment of its issue, by whichever process. */
@@ -70,10 +71,12 @@ async function allow(tx: Transaction, { answer, sessions, grant }: Allowed): Pro
   for (const { facts, event, beside } of sessions) {
     await insertSession(tx, facts, event);
     if (beside === undefined) continue;
+    await lockFamily(tx, beside.sessionId);
     await tx`
-      insert into session_beside (session_id, beside, holder, agent, expires_at)
-      values (${facts.sessionId}, ${beside.sessionId}, ${beside.holder}, ${beside.agent},
-        ${new Date(facts.expiresAtMs)})`;
+      insert into session_beside (session_id, beside, family, holder, agent, expires_at)
+      values (${facts.sessionId}, ${beside.sessionId}, ${familyOf(tx, beside.sessionId)}, ${beside.holder},
+        ${beside.agent}, ${new Date(facts.expiresAtMs)})`;
+    await inheritMarks(tx, facts.sessionId);
   }
   const [primary] = sessions;
   if (grant === undefined || primary === undefined) return;

@@ -2,15 +2,10 @@ import type { NewSessionMark, SessionDelegation } from "@svc/core";
 import type { Committed, Marking } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/sessions.ts";
 import type { Pool, Transaction } from "./database.ts";
+import { lockFamily, type MarkedAction, markFamily } from "./families.ts";
 
 /** Rolls back: the record or spend of the marks was not written. */
 class Stale extends Error {}
-
-interface MarkedAction {
-  readonly sessionId: string;
-  readonly actionId: string;
-  readonly atMs: number;
-}
 
 type SetMarks = Extract<Marking, { kind: "marks" }>;
 
@@ -47,12 +42,14 @@ async function setMarks(
   epochs: Epochs,
   epoch: string,
 ): Promise<number> {
+  await lockFamily(tx, action.sessionId);
   const { count } = await tx`
     update session_state set epoch = ${epoch} where session_id = ${action.sessionId} and epoch = ${epochs.session}`;
   if (count === 0) throw new Stale();
   const [spent] = await tx`select from spend where jti_hash = ${jtiHash} and session_id = ${action.sessionId}`;
   const marks = spent === undefined ? marksFor(await delegations(tx, action.sessionId)) : [];
   await insertMarks(tx, action, marks);
+  await markFamily(tx, action, marks);
   return marks.length;
 }
 

@@ -2,6 +2,7 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 
 const abuse = testsOf("test/conformance/people/abuse.test.ts");
 const asks = testsOf("test/conformance/people/asks.test.ts");
+const taint = testsOf("test/conformance/people/taint.test.ts");
 const matching = testsOf("apps/control-plane/test/oauth-matching.test.ts");
 const documents = testsOf("apps/control-plane/test/client-document.test.ts");
 
@@ -41,6 +42,20 @@ export const ofClients = mutationsOf("apps/control-plane/src", [
     "if (question === undefined || question.signInId !== signedIn.signInId) {",
     "if (question === undefined) {",
     abuse("a question is answered by the sign-in that it was shown to, once, and as it was shown"),
+  ],
+  [
+    "mark-of-one-session-alone",
+    "postgres/marks.ts",
+    "  await markFamily(tx, action, marks);",
+    "",
+    taint("what is read after the consent counts in the session beside, in every process at once"),
+  ],
+  [
+    "begins-without-marks",
+    "postgres/consents.ts",
+    "    await inheritMarks(tx, facts.sessionId);",
+    "",
+    taint("what was read before the consent counts in the session that it begins"),
   ],
   [
     "redirect-by-its-beginning",

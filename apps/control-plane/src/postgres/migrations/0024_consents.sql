@@ -22,12 +22,15 @@ create index consent_answer_by_expiry on consent_answer (expires_at);
 create table session_beside (
   session_id uuid primary key references session,
   beside uuid not null references session,
+  -- The one session that none of its family is beside: what one of them learns is known to all (see marks.ts).
+  family uuid not null references session,
   -- The agent that holds the other session, and the one that acts in this one.
   holder text not null,
   agent text not null,
   expires_at timestamptz not null
 );
 create index session_beside_of on session_beside (beside);
+create index session_beside_in_family on session_beside (family);
 create index session_beside_by_expiry on session_beside (expires_at);
 
 -- What a client was granted: a session, for one resource.
