@@ -24,15 +24,13 @@ const open = (scheme: Scheme = "light"): Promise<Page> =>
 async function toProvider(page: Page): Promise<void> {
   await page.goto("/console/agents");
   await page.getByRole("link", { name: `Sign in with ${new URL(stack.provider.issuer).host}` }).click();
-  await page.getByPlaceholder("Enter any login").waitFor();
+  await page.getByLabel("Another login").waitFor();
 }
 
 async function signIn(page: Page, person: string): Promise<void> {
   await toProvider(page);
-  await page.getByPlaceholder("Enter any login").fill(person);
-  await page.getByPlaceholder("and password").fill("any");
-  await page.getByRole("button", { name: "Sign-in" }).click();
-  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByLabel("Another login").fill(person);
+  await page.getByRole("button", { name: "Continue", exact: true }).click();
   await page.waitForURL("**/console/agents");
 }
 
@@ -71,7 +69,7 @@ describe.each(schemes)(
     test("the page of a sign-in that was cancelled at the provider", async () => {
       const page = await open(scheme);
       await toProvider(page);
-      await page.getByRole("link", { name: /Cancel|Abort/ }).click();
+      await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("heading", { name: "Sign-in failed" }).waitFor();
       expect(await examine(page)).toEqual([]);
     });

@@ -46,10 +46,8 @@ afterAll(async () => {
 
 /** Signs in at the provider, as it asks. */
 async function logIn(page: Page, person: string): Promise<void> {
-  await page.getByPlaceholder("Enter any login").fill(person);
-  await page.getByPlaceholder("and password").fill("any");
-  await page.getByRole("button", { name: "Sign-in" }).click();
-  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByLabel("Another login").fill(person);
+  await page.getByRole("button", { name: "Continue", exact: true }).click();
 }
 
 /** A visitor on a phone, before the client's question. */

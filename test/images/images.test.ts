@@ -83,7 +83,15 @@ describe.each(programs)("the image of %s", (program) => {
       ({ group, name, version }) => `${group ? `${group}/` : ""}${name}@${version}`,
     );
     expect(installedIn(program)).toEqual(listed.toSorted());
-    const development = ["vitest", "typescript", "fast-check", "@biomejs/biome", "knip", "@svc/test-support"];
+    const development = [
+      "vitest",
+      "typescript",
+      "fast-check",
+      "@biomejs/biome",
+      "knip",
+      "@svc/test-support",
+      "oidc-provider",
+    ];
     const names = installedIn(program).map((each) => each.replace(/@[^@]+$/, ""));
     expect(names.filter((name) => development.includes(name))).toEqual([]);
   });
