@@ -3,9 +3,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Child, type DevStack, spawnApp, spawnDev, waitUntil } from "@svc/test-support";
+import { signInClient, signInSettings, startOpenIdProvider } from "@svc/test-support/openid-provider";
 import postgres from "postgres";
 import { request } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Page, scriptedBrowser } from "../src/provider/scripted-browser.ts";
 import { childrenOf, isAlive } from "./children-of.ts";
 
 const undo: (() => unknown)[] = [];
@@ -63,6 +65,7 @@ describe("a running stack", () => {
       "example_http",
       "example_mcp",
       "identity_token",
+      "openid_provider",
       "pep",
       "pep_admin",
       "pep_config",
@@ -115,7 +118,7 @@ describe("a stack ends", () => {
   test("on SIGTERM, with every process and its folder", async () => {
     const stack = await dev();
     const children = childrenOf(stack.child.pid);
-    expect(children).toHaveLength(4);
+    expect(children).toHaveLength(5);
     expect(await stack.child.stop()).toBe(0);
     expect(children.filter(({ pid }) => isAlive(pid))).toEqual([]);
     expect(existsSync(dirname(stack.pep_config))).toBe(false);
@@ -139,6 +142,52 @@ describe("a stack ends", () => {
   });
 });
 
+const signInAs = async (stack: DevStack, person: string, next = "/console"): Promise<Page> => {
+  const browser = scriptedBrowser([stack.control_plane, stack.openid_provider ?? ""]);
+  return browser.press(await browser.open(`${stack.control_plane}/sign-in?next=${next}`), `Continue as ${person}`);
+};
+
+describe("the OpenID provider", () => {
+  test("has two people, one of whom opens the console; its pages and the printed lines say what it is", async () => {
+    const child = spawnApp({ main: "@svc/dev/main", args: ["dev", "--port", "0"], env: {} });
+    undo.push(() => child.stop());
+    await waitUntil("the stack to run", () => child.hasExited() || child.stdout().includes("Ctrl-C"));
+    const address = (row: string) => new RegExp(`${row} +(http:\\S+)`).exec(child.stdout())?.[1] ?? "";
+    const stack = { control_plane: address("control plane"), openid_provider: address("OpenID provider") } as DevStack;
+    expect(child.stdout()).toMatch(/OpenID provider .*for development only: no passwords/);
+    const page = await scriptedBrowser([stack.control_plane, address("OpenID provider")]).open(
+      `${stack.control_plane}/sign-in`,
+    );
+    expect(page.html).toContain("Development provider: it asks for no password.");
+    expect(await signInAs(stack, "Ada Lovelace")).toMatchObject({ status: 200, url: { pathname: "/console" } });
+    expect((await signInAs(stack, "Ben Bitdiddle")).html).toContain("SVC_CONSOLE_ROLES");
+    expect(await signInAs(stack, "Ben Bitdiddle", "/me")).toMatchObject({ status: 200, url: { pathname: "/me" } });
+  });
+
+  test("is not started under --no-provider, or where the environment names another", async () => {
+    const without = await dev("--no-provider", "--with-example");
+    expect(without.openid_provider).toBeNull();
+    expect(await statusOf(`${without.control_plane}/sign-in`)).toBe(404);
+    expect(await challengeOf(without)).not.toContain("resource_metadata");
+    await without.stop();
+    const own = await startOpenIdProvider({ clients: [signInClient()] });
+    undo.push(() => own.stop());
+    const stack = await spawnDev(["--port", "0"], signInSettings(own));
+    undo.push(() => stack.stop());
+    expect(stack.openid_provider).toBeNull();
+    const { headers } = await request(`${stack.control_plane}/sign-in`);
+    expect(String(headers.location)).toMatch(new RegExp(`^${own.issuer}/`));
+  });
+});
+
+/** What the guarded MCP server responds with to a request without a token. */
+const challengeOf = async ({ pep }: DevStack): Promise<string> => {
+  const { statusCode, headers, body } = await request(`${pep}/payments`, { method: "POST", body: "{}" });
+  await body.dump();
+  expect(statusCode).toBe(401);
+  return String(headers["www-authenticate"]);
+};
+
 describe("an option", () => {
   test("--with-example registers agents that a session can begin with", async () => {
     const stack = await dev("--with-example");
@@ -149,6 +198,7 @@ describe("an option", () => {
     });
     await body.dump();
     expect(statusCode).toBe(201);
+    expect(await challengeOf(stack)).toMatch(/resource_metadata="http:.*\/payments", scope="expenses"/);
   });
 
   test("--data-dir keeps what was recorded, --pep-config names the file, --mode observes", async () => {

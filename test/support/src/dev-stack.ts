@@ -9,6 +9,8 @@ export interface DevLine {
   readonly pep_admin: string;
   readonly example_mcp: string;
   readonly example_http: string;
+  /** Null under `--no-provider`. */
+  readonly openid_provider: string | null;
   readonly admin_token: string;
   readonly audit_token: string;
   readonly identity_token: string;

@@ -5,7 +5,8 @@ import { runStack, type Stack, type StackOptions } from "../stack/stack.ts";
 import { devLine, devSummary } from "../stack/summary.ts";
 import { StartError } from "../start-error.ts";
 
-interface DevFlags extends Pick<StackOptions, "pepConfig" | "databaseUrl" | "redisUrl" | "mode" | "port" | "dataDir"> {
+interface DevFlags
+  extends Pick<StackOptions, "pepConfig" | "databaseUrl" | "redisUrl" | "mode" | "port" | "dataDir" | "provider"> {
   json?: boolean;
   withExample?: boolean;
   verbose?: boolean;
@@ -22,9 +23,10 @@ Examples:
 
 export const devCommand = (): Command =>
   new Command("dev")
-    .description("Start control plane, enforcement point and two example services on this machine.")
+    .description("Start control plane, enforcement point, example services and an OpenID provider on this machine.")
     .option("--json", "print one line of JSON when everything runs, and nothing else")
-    .option("--with-example", "register the example agents")
+    .option("--with-example", "register the example agents, and let MCP clients log in to the example servers")
+    .option("--no-provider", "start no OpenID provider for development; SVC_IDP_* of the environment name another")
     .option("--pep-config <file>", "upstreams of the enforcement point (default: the example services)")
     .option("--database-url <url>", "PostgreSQL to use (default: an embedded one)")
     .option("--redis-url <url>", "Redis to use (default: in process)")
@@ -44,7 +46,7 @@ function portNumber(text: string): number {
 async function runDev({ json = false, withExample = false, verbose = false, ...options }: DevFlags): Promise<void> {
   const onProgress = json ? () => {} : (step: string) => void process.stderr.write(`${step}\n`);
   const onLine = verbose ? (name: string, line: string) => process.stderr.write(`${name} | ${line}\n`) : undefined;
-  await runStack({ ...options, onProgress, ...(onLine && { onLine }) }, async (stack, signal) => {
+  await runStack({ ...options, withExample, onProgress, ...(onLine && { onLine }) }, async (stack, signal) => {
     if (withExample) {
       onProgress("registering the example agents");
       await registerExamples(stack);

@@ -10,15 +10,27 @@ export type Operation = (typeof operations)[keyof typeof operations];
 
 export const exampleScope = "expenses";
 
+/** A consent to it admits one payment, or what else is done within a minute. */
+export const approvalScope = "payments-approval";
+
+/** Where discovery finds the example services. */
+export interface ExampleAddresses {
+  readonly exampleMcp: string;
+  readonly examplePayments: string;
+  readonly exampleHttp: string;
+}
+
+const payments = (tool: string) => ({ ref: `mcp:payments/${tool}`, data_classes: ["payments"] });
 const notes = (ref: string) => ({ ref, data_classes: ["notes"] });
 const entries = ({ data_classes: classes, ...tool }: Operation) => ({ ...tool, data_classes: [...classes] });
 
 /** A planner that people delegate to, and an auditor that only the planner delegates to. */
-export function exampleAgents(addresses: { exampleMcp: string; exampleHttp: string }): readonly RegisterAgent[] {
+export function exampleAgents(addresses: ExampleAddresses): readonly RegisterAgent[] {
   const discovery: RegisterAgent["manifest"]["discovery"] = [
     { kind: "mcp", name: "everything", url: addresses.exampleMcp },
     // The same server under a second name, so that only its second name is a source of taint.
     { kind: "mcp", name: "outside", url: addresses.exampleMcp },
+    { kind: "mcp", name: "payments", url: addresses.examplePayments },
     { kind: "http", name: "ledger", url: `${addresses.exampleHttp}/capabilities` },
   ];
   return [
@@ -36,8 +48,14 @@ export function exampleAgents(addresses: { exampleMcp: string; exampleHttp: stri
               { ...notes("mcp:outside/get-annotated-message"), result_taint: "untrusted_external" },
               entries(operations.read),
               entries(operations.post),
+              payments("list_invoices"),
             ],
             downstream_agents: ["auditor"],
+          },
+          // One privileged tool: a consent to it approves one act (docs/guides/consent.md#approvals).
+          [approvalScope]: {
+            hop_budget: 2,
+            tools: [{ ...payments("pay_invoice"), access: "write", privileged: true }],
           },
         },
       },

@@ -2,8 +2,16 @@ import { randomUUID } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createServer } from "@modelcontextprotocol/server-everything/dist/server/index.js";
+import { createPayments } from "./payments.ts";
 
-/** The reference MCP server at `/mcp` on loopback; only its tools are used: its own command listens everywhere. */
+/**
+ * On loopback: at `/mcp` the reference MCP server, of which only the tools are used, since its own command listens
+ * everywhere; at `/payments` a small one whose tool matters.
+ */
+const servers = new Map<string, typeof createServer>([
+  ["/mcp", createServer],
+  ["/payments", createPayments],
+]);
 const sessions = new Map<string, StreamableHTTPServerTransport>();
 
 const listener = createHttpServer((request, response) => {
@@ -15,8 +23,9 @@ process.once("SIGTERM", () => process.exit(0));
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   if (pathname === "/livez") return void response.end("ok");
-  if (pathname !== "/mcp") return void response.writeHead(404).end();
-  const transport = await transportOf(request.headers["mcp-session-id"]);
+  const create = servers.get(pathname);
+  if (create === undefined) return void response.writeHead(404).end();
+  const transport = await transportOf(request.headers["mcp-session-id"], create);
   if (transport === undefined) return void response.writeHead(404).end();
   await transport.handleRequest(request, response);
 }
@@ -24,9 +33,10 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
 /** A new one for a client that names no MCP session: the transport accepts only `initialize` on it. */
 async function transportOf(
   sessionId: string | string[] | undefined,
+  create: typeof createServer,
 ): Promise<StreamableHTTPServerTransport | undefined> {
   if (sessionId !== undefined) return sessions.get(String(sessionId));
-  const { server, cleanup } = createServer();
+  const { server, cleanup } = create();
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => randomUUID(),
     onsessioninitialized: (id) => void sessions.set(id, transport),

@@ -2,6 +2,7 @@ import { access, chmod, constants, mkdir, mkdtemp, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { stringify } from "yaml";
+import { type ExampleAddresses, exampleScope } from "../examples/agents.ts";
 import { StartError } from "../start-error.ts";
 
 /** The given folder, which is kept; by default a new one. `release` removes a new one. */
@@ -19,11 +20,19 @@ export async function dataFolder(given: string | undefined) {
 /** As root the database server runs as another account, which must be able to reach the folder; secrets in it have mode 0600. */
 const passThrough = 0o711;
 
-/** Upstreams of the two example services (docs/reference/enforcement-point.md#upstreams-file). */
-export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: string; exampleHttp: string }) => ({
+/**
+ * Upstreams of the example services (docs/reference/enforcement-point.md#upstreams-file).
+ * @param hasLogins whether OAuth clients log in to the MCP servers
+ */
+export const examplePepConfig = (
+  { exampleMcp, examplePayments, exampleHttp }: ExampleAddresses,
+  hasLogins: boolean,
+) => ({
   upstreams: [
-    { name: "everything", url: exampleMcp, protocol: "mcp", data_class: "notes", filter_tool_lists: true },
-    { name: "outside", url: exampleMcp, protocol: "mcp", data_class: "notes", filter_tool_lists: true },
+    { name: "everything", ...mcp(exampleMcp, "notes"), filter_tool_lists: true, ...(hasLogins && login) },
+    { name: "outside", ...mcp(exampleMcp, "notes"), filter_tool_lists: true },
+    // Its list has the tools that need one more consent too.
+    { name: "payments", ...mcp(examplePayments, "payments"), ...(hasLogins && login) },
     {
       name: "ledger",
       url: exampleHttp,
@@ -35,6 +44,9 @@ export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: stri
     },
   ],
 });
+
+const mcp = (url: string, dataClass: string) => ({ url, protocol: "mcp", data_class: dataClass });
+const login = { oauth: { scope: exampleScope } };
 
 const header = "# Applied on every change. apps/pep/README.md lists all settings.\n";
 

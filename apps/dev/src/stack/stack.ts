@@ -5,12 +5,14 @@ import { endedError, type RunningProgram, startProgram, untilReady } from "@svc/
 import { untilSignal } from "@svc/host/process-end";
 import { bearersOf } from "./bearers.ts";
 import { dataFolder, examplePepConfig, pepConfigFile } from "./files.ts";
+import { namesProvider } from "./logins.ts";
 import {
   addressesOf,
   choosePorts,
   controlPlaneProgram,
   examplePrograms,
   pepProgram,
+  providerProgram,
   type StackProgram,
 } from "./programs.ts";
 
@@ -21,6 +23,10 @@ export interface StackOptions {
   readonly mode?: "enforce" | "observe";
   readonly port?: number;
   readonly dataDir?: string;
+  /** Whether to start a provider; not where the environment names one. */
+  readonly provider?: boolean;
+  /** Whether the agents of the examples are registered, so that clients can log in to the example servers. */
+  readonly withExample?: boolean;
   /** Called with each line that a process writes. */
   readonly onLine?: (name: string, line: string) => void;
   readonly onProgress: (step: string) => void;
@@ -57,15 +63,26 @@ async function startStack(options: StackOptions) {
   const databaseUrl = options.databaseUrl ?? environment.DATABASE_URL;
   const group = processGroup(onLine, folder.release);
   try {
-    const pepConfig = await pepConfigFile(options.pepConfig, dataDir, examplePepConfig(addresses));
+    const hasProvider = options.provider !== false && !namesProvider(environment) && isProviderInstalled();
+    const hasLogins = options.withExample === true && (hasProvider || environment.SVC_IDP_CLIENT_ID !== undefined);
+    const pepConfig = await pepConfigFile(options.pepConfig, dataDir, examplePepConfig(addresses, hasLogins));
     const telemetryKey = randomBytes(32).toString("base64url");
-    const parts = { environment, ports, dataDir, bearers, telemetryKey, databaseUrl, redisUrl, mode, pepConfig };
-    onProgress("starting the control plane, its database and the example services");
-    await Promise.all([controlPlaneProgram(parts), ...examplePrograms(parts)].map(group.start));
+    const given = { environment, ports, dataDir, bearers, databaseUrl, redisUrl, mode };
+    const parts = { ...given, telemetryKey, pepConfig, hasProvider };
+    onProgress(
+      hasProvider
+        ? "starting the control plane, its database, the example services and an OpenID provider for development"
+        : "starting the control plane, its database and the example services",
+    );
+    const beside = [...examplePrograms(parts), ...(hasProvider ? [providerProgram(parts)] : [])];
+    await Promise.all([controlPlaneProgram(parts), ...beside].map(group.start));
     onProgress("starting the enforcement point");
     await group.start(pepProgram(parts));
     return {
       ...addresses,
+      /** Null: the stack has none of its own. */
+      openidProvider: hasProvider ? addresses.openidProvider : null,
+      hasLogins,
       bearers,
       /** The enforcement point's configuration: writable and watched. */
       pepConfig,
@@ -106,6 +123,15 @@ function processGroup(onLine: (name: string, line: string) => void, release: () 
       return stopping;
     },
   };
+}
+
+/** It is an optional package: images leave it out. */
+function isProviderInstalled(): boolean {
+  try {
+    return import.meta.resolve("oidc-provider") !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** The service's own role, as the embedded database wrote it. */

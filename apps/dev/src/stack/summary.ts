@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { exampleScope } from "../examples/agents.ts";
+import { developmentClient } from "./logins.ts";
 import type { Stack } from "./stack.ts";
 
 /** The one line of `--json` (docs/reference/settings.md#dev---json). */
@@ -10,6 +11,7 @@ export const devLine = (stack: Stack): string =>
     pep_admin: stack.pepAdmin,
     example_mcp: stack.exampleMcp,
     example_http: stack.exampleHttp,
+    openid_provider: stack.openidProvider,
     admin_token: stack.bearers.admin,
     audit_token: stack.bearers.audit,
     identity_token: stack.bearers.identity,
@@ -19,10 +21,14 @@ export const devLine = (stack: Stack): string =>
 
 export function devSummary(stack: Stack, withExample: boolean): string {
   const rows: [string, string][] = [
-    ["control plane", `${stack.controlPlane}   (/docs, /console, /openapi.json)`],
+    ["control plane", `${stack.controlPlane}   (/docs, /console, /me, /openapi.json)`],
     ["enforcement point", `${stack.pep}   (health and metrics: ${stack.pepAdmin}/__svc/metrics)`],
-    ["example MCP server", `${stack.exampleMcp}   (guarded: ${stack.pep}/everything)`],
+    [
+      "example MCP servers",
+      `${stack.exampleMcp}, ${stack.examplePayments}   (guarded: ${stack.pep}/everything, ${stack.pep}/payments)`,
+    ],
     ["example ledger", `${stack.exampleHttp}   (guarded: ${stack.pep}/ledger/entries/7)`],
+    ...providerRow(stack),
     ["admin token", stack.bearers.admin],
     ["audit token", stack.bearers.audit],
     ["identity token", stack.bearers.identity],
@@ -37,10 +43,27 @@ export function devSummary(stack: Stack, withExample: boolean): string {
     "",
     "Next:",
     withExample ? consentCommand(stack) : registerCommand(stack),
+    ...(stack.hasLogins ? ["", loginCommand(stack)] : []),
     "",
     "Ctrl-C stops everything.",
   ].join("\n");
 }
+
+/** Marks what it is: it lets in anyone who can reach it. */
+const providerRow = ({ openidProvider }: Stack): [string, string][] =>
+  openidProvider === null
+    ? []
+    : [
+        [
+          "OpenID provider",
+          `${openidProvider}   (${styleText("yellow", "for development only: no passwords")}; ada opens the console, ben does not)`,
+        ],
+      ];
+
+const loginCommand = ({ controlPlane, pep }: Stack): string => `\
+  # Or let an MCP client in, by your consent in the browser: its address, and the OAuth client id "${developmentClient.client_id}".
+  # Let it list the invoices, and pay A-7: that needs one more consent, for a minute. Yours are listed in ${controlPlane}/me
+  claude mcp add --transport http --client-id ${developmentClient.client_id} payments ${pep}/payments`;
 
 const consentCommand = ({ controlPlane, pep, bearers }: Stack): string => `\
   # A person consents and delegates to planner; the reply has a session and planner's token. In a checkout: npx --yes pnpm@12.4.2 svc ...
