@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { calls } from "../demo/calls.ts";
 import { declarationsAndConsents } from "../demo/declarations.ts";
+import { people } from "../demo/people.ts";
 import { record } from "../demo/record.ts";
 import { newScene, type Reporter, type Scene, type Step } from "../demo/scene.ts";
 import { runStack } from "../stack/stack.ts";
@@ -22,7 +23,7 @@ export const demoCommand = (): Command =>
 async function runDemo({ json = false }: { json?: boolean }): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`);
   const onProgress = json ? () => {} : (step: string) => void process.stderr.write(`${step}\n`);
-  await runStack({ port: 0, mode: "enforce", onProgress }, async (stack, signal) => {
+  await runStack({ port: 0, mode: "enforce", withExample: true, onProgress }, async (stack, signal) => {
     const startedMs = performance.now();
     const scene = newScene(stack);
     const telling = runStory(scene, narration(json ? "json" : "text", write)).finally(() => scene.client.close());
@@ -34,7 +35,7 @@ async function runDemo({ json = false }: { json?: boolean }): Promise<void> {
 }
 
 /** From a manifest to the record. */
-export const story: readonly Step[] = [...declarationsAndConsents, ...calls, ...record];
+export const story: readonly Step[] = [...declarationsAndConsents, ...calls, ...people, ...record];
 
 /** Ends at the first step that fails. @returns whether every step succeeded */
 export async function runStory(scene: Scene, narrator: ReturnType<typeof narration>): Promise<boolean> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { AuthzClient, type HopContext, type Session } from "@svc/client";
+import type { ScriptedBrowser } from "../provider/scripted-browser.ts";
 import type { Stack } from "../stack/stack.ts";
 
 /** What the steps share: the running stack, and what earlier steps obtained. */
@@ -14,6 +15,8 @@ export interface Scene {
   planner?: HopContext;
   /** The action of the privileged call. */
   posted?: string;
+  /** The browser of a person who signed in, and the MCP client that she let in. */
+  ada?: { readonly browser: ScriptedBrowser; readonly client: Client };
 }
 
 /** What a step reports: the request, the decision, and its reason. */
@@ -36,7 +39,7 @@ export function newScene(stack: Stack): Scene {
 }
 
 /** What an earlier step obtained. */
-export function obtained<Name extends "session" | "planner" | "posted">(
+export function obtained<Name extends "session" | "planner" | "posted" | "ada">(
   scene: Scene,
   name: Name,
 ): NonNullable<Scene[Name]> {
