@@ -104,3 +104,20 @@ test("sessions beside are listed for the caller's own token alone", async () => 
   expect((await stack.beside(root)).body).toEqual({ data: [] });
   expect(await stack.beside("no.good.token")).toMatchObject({ status: 400 });
 });
+
+test.each([
+  ["ending it", (session: string) => [`/v1/sessions/${session}/revoke`, {}] as const],
+  ["ending all of the person", () => ["/v1/sessions/revoke", { user_sub: "ada" }] as const],
+])("a session ends with the one that it is beside: by %s", async (_name, request) => {
+  const { session, decision, token } = await deniedCall();
+  const ada = stack.browser("ada");
+  await ada.submit(await ada.visit(decision.consent_url), { answer: "allow" });
+  const [second] = (await stack.beside(token)).body.data;
+  const hop = { target: "planner", target_kind: "agent", data_class: second.data_class } as const;
+  const entered = await stack.api.hop(second.session_id, second.root_grant, hop);
+  const [path, body] = request(session);
+  await stack.api.call("POST", path, { bearer: testBearers.admin, body: { ...body, reason: "an incident" } });
+  const { body: after } = await stack.otherApi.authorize(second.session_id, entered.token, send);
+  expect(after).toMatchObject({ decision: "deny", deny_reason: "SESSION_REVOKED" });
+  expect((await stack.events("session_revoked", second.session_id))[0]).toMatchObject({ reason: "an incident" });
+});

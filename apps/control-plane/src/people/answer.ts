@@ -73,7 +73,7 @@ export async function allow(
     sessions,
     grant: client && code !== undefined ? grantOf(deps, client, scopes, code) : undefined,
   });
-  return done ? { kind: "allowed", code } : { kind: "answered" };
+  return done === "allowed" ? { kind: "allowed", code } : { kind: done };
 }
 
 export async function isRunning(

@@ -70,5 +70,5 @@ async function begin(deps: ConsentDeps, asked: readonly AskedScope[], by: Assert
     begunWith,
     code: null,
   };
-  return deps.consents.allow({ answer: null, sessions, grant });
+  return (await deps.consents.allow({ answer: null, sessions, grant })) === "allowed";
 }

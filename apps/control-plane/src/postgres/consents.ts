@@ -7,7 +7,14 @@ import { insertSession, sessionColumns } from "./sessions.ts";
 
 /** Reads are of the primary: a code is spent within a moment of its issue, by whichever process. */
 export const consents = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writer">): Consents => ({
-  allow: (allowed) => unlessDoubled(writer.transaction((tx) => allow(tx, allowed))),
+  async allow(allowed) {
+    try {
+      return (await unlessDoubled(writer.transaction((tx) => allow(tx, allowed)))) ? "allowed" : "answered";
+    } catch (error) {
+      if (error instanceof SessionOver) return "over";
+      throw error;
+    }
+  },
   refuse: (answer, event) =>
     unlessDoubled(
       writer.transaction(async (tx) => {
@@ -19,8 +26,7 @@ export const consents = ({ reader: { rows, sql }, writer }: Pools<"reader" | "wr
     const found = await rows<SessionFacts & Pick<BesideSession, "agent">>`
       select ${sessionColumns(sql)}, b.agent
       from session_beside b join session s using (session_id) join session_state st using (session_id)
-      where b.beside = ${sessionId} ${holder === undefined ? sql`` : sql`and b.holder = ${holder}`}
-        and st.revoked_at is null and s.expires_at > ${new Date(nowMs)}
+      where b.beside = ${sessionId} and b.holder = ${holder} and st.revoked_at is null and s.expires_at > ${new Date(nowMs)}
       order by s.session_id desc`;
     return found.map(({ agent: entry, ...session }) => ({ session, agent: entry }));
   },
@@ -66,12 +72,19 @@ async function unlessDoubled(work: Promise<void>): Promise<boolean> {
 const isUniqueViolation = (error: unknown): boolean =>
   codeOf(error) === "23505" || (error instanceof Error && codeOf(error.cause) === "23505");
 
+/** Rolls back: the session that another one would be beside has ended. */
+class SessionOver extends Error {}
+
 async function allow(tx: Transaction, { answer, sessions, grant }: Allowed): Promise<void> {
   if (answer !== null) await insertAnswer(tx, answer);
   for (const { facts, event, beside } of sessions) {
     await insertSession(tx, facts, event);
     if (beside === undefined) continue;
     await lockFamily(tx, beside.sessionId);
+    // Under its lock: its end, which ends those beside it, sees this one or is seen here.
+    const running = await tx`
+      select from session_state where session_id = ${beside.sessionId} and revoked_at is null for update`;
+    if (running.length === 0) throw new SessionOver();
     await tx`
       insert into session_beside (session_id, beside, family, holder, agent, expires_at)
       values (${facts.sessionId}, ${beside.sessionId}, ${familyOf(tx, beside.sessionId)}, ${beside.holder},

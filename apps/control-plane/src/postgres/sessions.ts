@@ -111,8 +111,22 @@ export async function insertSession(
 /** A session lives for a day at most (docs/reference/conventions.md#limits); one more for clocks that differ. */
 const decisionsOfRunningMs = 2 * 86_400_000;
 
-/** Ends the running sessions `s` of a condition. */
-async function endThose(tx: Transaction, which: Fragment, { by, atMs, reason }: Ending, eventOf: EndEvent) {
+/** Ends the running sessions `s` of a condition, and those beside them. Returns the ids of the former. */
+async function endThose(tx: Transaction, which: Fragment, ending: Ending, eventOf: EndEvent) {
+  const ids = await endRunning(tx, which, ending, eventOf);
+  if (ids.length > 0) await endRunning(tx, tx`and s.session_id in (${besideAny(tx, ids)})`, ending, eventOf);
+  return ids;
+}
+
+/** Also those beside one that is itself beside another. */
+const besideAny = (tx: Transaction, ids: readonly string[]) => tx`
+  with recursive dependent as (
+    select session_id from session_beside where beside = any(${ids as string[]}::uuid[])
+    union select b.session_id from session_beside b join dependent d on b.beside = d.session_id
+  )
+  select session_id from dependent`;
+
+async function endRunning(tx: Transaction, which: Fragment, { by, atMs, reason }: Ending, eventOf: EndEvent) {
   const found = await tx<{ session_id: string }[]>`
     select st.session_id from session s join session_state st using (session_id)
     where st.revoked_at is null and s.expires_at > ${new Date(atMs)} ${which} for update of st`;
