@@ -52,7 +52,7 @@ export function exampleAgents(addresses: ExampleAddresses): readonly RegisterAge
             ],
             downstream_agents: ["auditor"],
           },
-          // One privileged tool: a consent to it approves one act (docs/guides/consent.md#approvals).
+          // One privileged tool: a consent to it approves one act (docs/recipes/approvals.md#declare-the-act-in-a-scope-of-its-own).
           [approvalScope]: {
             hop_budget: 2,
             tools: [{ ...payments("pay_invoice"), access: "write", privileged: true }],
