@@ -47,8 +47,8 @@ export async function besideOf(
   await asOwner(
     database,
     (sql) => sql`
-      insert into session_beside (session_id, beside, holder, agent, expires_at)
-      values (${second}, ${session}, ${agent}, ${agent}, ${until})`,
+      insert into session_beside (session_id, beside, family, holder, agent, expires_at)
+      values (${second}, ${session}, ${session}, ${agent}, ${agent}, ${until})`,
   );
   return second;
 }
