@@ -22,6 +22,20 @@ test("a person who signs in at the provider is known by subject, name, email and
   });
 });
 
+test("on a machine of its own, a sign-in begins at the issuer's host, whose cookies its callback has", async () => {
+  const deps = { ...plane.deps, issuer: "http://127.0.0.1:8080" };
+  const { send } = browser(deps);
+  const elsewhere = await send("http://localhost:8080/sign-in?next=%2Fme");
+  expect([elsewhere.status, elsewhere.headers.get("location")]).toEqual([
+    303,
+    "http://127.0.0.1:8080/sign-in?next=%2Fme",
+  ]);
+  for (const there of ["http://127.0.0.1:9090", "https://plane.test", "http://localhost.evil.test"]) {
+    const { headers } = await send(`${there}/sign-in?next=%2Fme`);
+    expect(headers.get("location")).toContain(plane.provider.issuer);
+  }
+});
+
 /** Reads a cookie jar as a page does. */
 async function holderOf(cookies: ReadonlyMap<string, string>) {
   const { people, signIns, clock } = plane.deps;

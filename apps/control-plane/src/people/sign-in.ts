@@ -15,8 +15,11 @@ export interface SignInDeps extends PeopleDeps {
 }
 
 /** 303 to the provider. The attempt is in the browser alone, in a cookie of its own: two tabs do not disturb each other. */
-export async function beginSignIn(c: Context, { people, ids, clock }: SignInDeps): Promise<Response> {
+export async function beginSignIn(c: Context, { people, ids, clock, issuer }: SignInDeps): Promise<Response> {
   const { next, prompt } = readQuery(c.req.raw.url);
+  const here = new URL(c.req.raw.url);
+  const there = new URL(`${here.pathname}${here.search}`, issuer);
+  if (isOtherLoopback(here, there)) return c.redirect(there.href, 303);
   const { address, ...login } = await people.login.begin({ again: prompt === "login" });
   const attempt = { signInId: ids.next(), ...login, next: nextPath(next) };
   removeSurplus(c, people);
@@ -24,6 +27,12 @@ export async function beginSignIn(c: Context, { people, ids, clock }: SignInDeps
   attemptCookie(c, login.state, people).set(sealed, attemptSeconds);
   return c.redirect(address.href, 303);
 }
+
+/** The callback comes to the issuer's host: at 127.0.0.1 a browser has no cookie of localhost. */
+const isOtherLoopback = (here: URL, there: URL): boolean =>
+  here.hostname !== there.hostname && [here, there].every(({ hostname }) => loopback.test(hostname));
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 const attemptPrefix = "svc-attempt-";
 
