@@ -159,6 +159,14 @@ describe("the OpenID provider", () => {
       `${stack.control_plane}/sign-in`,
     );
     expect(page.html).toContain("Development provider: it asks for no password.");
+    const browser = scriptedBrowser([stack.control_plane, address("OpenID provider")]);
+    for (const person of ["Ben Bitdiddle", "Ada Lovelace"]) {
+      const mine = await browser.press(
+        await browser.open(`${stack.control_plane}/sign-in?next=/me`),
+        `Continue as ${person}`,
+      );
+      expect(mine.html).toContain(person);
+    }
     expect(await signInAs(stack, "Ada Lovelace")).toMatchObject({ status: 200, url: { pathname: "/console" } });
     expect((await signInAs(stack, "Ben Bitdiddle")).html).toContain("SVC_CONSOLE_ROLES");
     expect(await signInAs(stack, "Ben Bitdiddle", "/me")).toMatchObject({ status: 200, url: { pathname: "/me" } });

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type Provider from "oidc-provider";
 import type { KoaContextWithOIDC } from "oidc-provider";
-import { choicePage, errorPage } from "./page.ts";
+import { choicePage, errorPage, startPage } from "./page.ts";
 import { people } from "./people.ts";
 
 export { people };
@@ -45,11 +45,11 @@ export async function startProvider({ clients, port = 0 }: ProviderOptions) {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { pathname } = new URL(request.url ?? "/", issuer);
     if (pathname === "/livez") return void response.end("ok");
+    if (pathname === "/") return show(response, 200, startPage());
+    request.headers.cookie = withoutSession(request.headers.cookie);
     loaded()
       .then(({ provider, callback }) => {
         if (pathname.startsWith("/interaction/")) return interact(provider, request, response);
-        // Each sign-in chooses its person anew: with a session, the next one would be the last one's.
-        if (pathname === "/auth") delete request.headers.cookie;
         return callback(request, response);
       })
       .catch((cause: unknown) => {
@@ -93,6 +93,13 @@ async function load(issuer: string, clients: readonly ProviderClient[]) {
   });
   return { provider, callback: provider.callback(), privateKey };
 }
+
+/** Each sign-in chooses its person anew: with a session, the next one would be the last one's. */
+const withoutSession = (cookies = ""): string =>
+  cookies
+    .split(/; */)
+    .filter((cookie) => !/^_session[.=]/.test(cookie))
+    .join("; ");
 
 /** The consent is the business of the service under development, not of this provider. */
 async function grantEverything({ oidc }: KoaContextWithOIDC) {

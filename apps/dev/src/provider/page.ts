@@ -29,6 +29,12 @@ export const choicePage = (): string =>
 const personForm = ([login, { name, groups }]: [string, { name: string; groups: readonly string[] }]): string =>
   `<form method="post"><button name="login" value="${login}">Continue as ${name}</button><small>login ${login}, groups: ${groups.join(", ")}</small></form>`;
 
+export const startPage = (): string =>
+  page(
+    "A provider of sign-ins",
+    "<p>There is nothing to do here. Sign in at the service, which leads here and back.</p>",
+  );
+
 export const errorPage = (error: string, description = ""): string =>
   page(
     "This sign-in cannot continue",
