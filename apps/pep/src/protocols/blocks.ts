@@ -21,7 +21,7 @@ export const blockTable = {
     ...{ cause: "unauthorized", status: 401 },
     text: "no bearer token was presented",
     remedy:
-      "send Authorization: Bearer with the agent's token, or start the enforcement point with SVC_PEP_SESSION_FILE",
+      "send Authorization: Bearer with the agent's token; or log in, where the challenge names a resource; or start the enforcement point with SVC_PEP_SESSION_FILE",
   },
   other_scheme: {
     ...{ cause: "unauthorized", status: 401 },
