@@ -54,6 +54,8 @@ describe.each(nodes)("on $name", ({ node }) => {
       await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"));
       expect(dev.hasExited(), dev.output()).toBe(false);
       const line: DevLine = JSON.parse(dev.stdout());
+      // Its package comes with a checkout alone.
+      expect(line.openid_provider).toBeNull();
       const env = { SVC_CONTROL_PLANE_URL: line.control_plane, SVC_ADMIN_TOKEN: line.admin_token };
       const check = await ended("svc", ["check"], env, node);
       expect({ code: check.code, last: check.stdout.trimEnd().split("\n").at(-1) }, check.output).toEqual({

@@ -63,7 +63,8 @@ async function startStack(options: StackOptions) {
   const databaseUrl = options.databaseUrl ?? environment.DATABASE_URL;
   const group = processGroup(onLine, folder.release);
   try {
-    const hasProvider = options.provider !== false && !namesProvider(environment) && isProviderInstalled();
+    const wantsProvider = options.provider !== false && !namesProvider(environment);
+    const hasProvider = wantsProvider && isProviderInstalled();
     const hasLogins = options.withExample === true && (hasProvider || environment.SVC_IDP_CLIENT_ID !== undefined);
     const pepConfig = await pepConfigFile(options.pepConfig, dataDir, examplePepConfig(addresses, hasLogins));
     const telemetryKey = randomBytes(32).toString("base64url");
@@ -82,6 +83,8 @@ async function startStack(options: StackOptions) {
       ...addresses,
       /** Null: the stack has none of its own. */
       openidProvider: hasProvider ? addresses.openidProvider : null,
+      /** Whether the stack would have one if its package were installed. */
+      lacksProvider: wantsProvider && !hasProvider,
       hasLogins,
       bearers,
       /** The enforcement point's configuration: writable and watched. */
@@ -125,7 +128,7 @@ function processGroup(onLine: (name: string, line: string) => void, release: () 
   };
 }
 
-/** It is an optional package: images leave it out. */
+/** It is an optional peer: neither images nor packages bring it. */
 function isProviderInstalled(): boolean {
   try {
     return import.meta.resolve("oidc-provider") !== "";

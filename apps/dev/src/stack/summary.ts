@@ -50,15 +50,13 @@ export function devSummary(stack: Stack, withExample: boolean): string {
 }
 
 /** Marks what it is: it lets in anyone who can reach it. */
-const providerRow = ({ openidProvider }: Stack): [string, string][] =>
-  openidProvider === null
-    ? []
-    : [
-        [
-          "OpenID provider",
-          `${openidProvider}   (${styleText("yellow", "for development only: no passwords")}; ada opens the console, ben does not)`,
-        ],
-      ];
+const providerRow = ({ openidProvider, lacksProvider }: Stack): [string, string][] => {
+  const mark = styleText("yellow", "for development only: no passwords");
+  if (openidProvider !== null) {
+    return [["OpenID provider", `${openidProvider}   (${mark}; ada opens the console, ben does not)`]];
+  }
+  return lacksProvider ? [["OpenID provider", "none: the package oidc-provider is not installed"]] : [];
+};
 
 const loginCommand = ({ controlPlane, pep }: Stack): string => `\
   # Or let an MCP client in, by your consent in the browser: its address, and the OAuth client id "${developmentClient.client_id}".
