@@ -14,7 +14,7 @@ export const declarationsAndConsents: readonly Step[] = [
         assert.equal(status, "reconciled");
         report.decided(`${status}, manifest version ${manifestVersion}`);
       }
-      report.why("the MCP server and the ledger advertise every declared tool");
+      report.why("the MCP servers and the ledger advertise every declared tool");
     },
   },
   {

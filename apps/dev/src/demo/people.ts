@@ -70,7 +70,7 @@ export const people: readonly Step[] = [
       assert.match(ended.html, /Nothing runs in your name now/);
       await assert.rejects(callTool(client, "list_invoices"), UnauthorizedError);
       report.decided("the page showed both consents and the payment; now the client's next call is refused");
-      report.why("an ended session holds at once, in every process; the client would have to ask Ada again");
+      report.why("the end holds at once, in every process; to go further the client must ask Ada again");
       await client.close();
     },
   },
