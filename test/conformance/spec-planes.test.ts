@@ -8,17 +8,19 @@ const { api } = await deploymentForTests();
 const unknownId = "01900000-0000-7000-8000-000000000000";
 const planes = ["admin", "audit", "identity", "enforcement"] as const;
 type Plane = (typeof planes)[number];
+type Access = Plane | "identity or enforcement";
 
 /** A plane's own bearer and those that it falls back to (docs/reference/routes.md#planes-and-bearers). */
-const opens: Readonly<Record<Plane, readonly string[]>> = {
+const opens: Readonly<Record<Access, readonly string[]>> = {
   admin: ["admin"],
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
   enforcement: ["enforcement"],
+  "identity or enforcement": ["identity", "audit", "admin", "enforcement"],
 };
 
 /** Every route with a plane. The requests are malformed or unknown, so that an accepted one changes nothing. */
-const routes: readonly (readonly [method: string, path: string, plane: Plane])[] = [
+const routes: readonly (readonly [method: string, path: string, plane: Access])[] = [
   ["POST", "/v1/agents", "admin"],
   ["GET", "/v1/agents", "admin"],
   ["GET", "/v1/agents/resolve?name=nobody-at-all", "admin"],
@@ -57,6 +59,7 @@ const routes: readonly (readonly [method: string, path: string, plane: Plane])[]
   ["GET", "/v1/identity/agents/nobody-at-all", "identity"],
   ["GET", `/v1/identity/agents/by-id/${unknownId}`, "identity"],
   ["GET", "/v1/identity/revocations", "identity"],
+  ["GET", "/v1/identity/revocations/stream", "identity or enforcement"],
   ["POST", "/v1/handles/redeem", "enforcement"],
   ["POST", "/v1/session/consents", "enforcement"],
 ];

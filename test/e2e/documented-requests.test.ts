@@ -120,6 +120,7 @@ const story: readonly (readonly [route: string, brings?: (body: Body) => Promise
   ["GET /v1/identity/agents/{name}"],
   ["GET /v1/identity/agents/by-id/{agent_id}"],
   ["GET /v1/identity/revocations"],
+  ["GET /v1/identity/revocations/stream"],
   ["POST /v1/agents/{agent_id}/lift-quarantine"],
   ["POST /v1/agents/{agent_id}/revoke"],
   ["GET /v1/keys", ({ data }) => ({ KID: data[0].kid })],

@@ -118,6 +118,7 @@ export * from "./wire/hop.ts";
 export * from "./wire/identity.ts";
 export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";
 export * from "./wire/public.ts";
+export * from "./wire/push.ts";
 export * from "./wire/sign-in.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";
 export { octalFault } from "./yaml-number.ts";

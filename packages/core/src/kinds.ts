@@ -57,6 +57,21 @@ export const administrativeEventKinds = [
 ] as const;
 export type AdministrativeEventKind = (typeof administrativeEventKinds)[number];
 
+/** Those that enforcement points and verifiers get pushed (docs/reference/identity.md#push). */
+export const pushedKinds = [
+  "agent_enrolled",
+  "agent_quarantined",
+  "quarantine_lifted",
+  "agent_revoked",
+  "block_set",
+  "block_lifted",
+  "key_rotated",
+  "key_removed",
+  "issuer_epoch_raised",
+  "session_revoked",
+] as const satisfies readonly AdministrativeEventKind[];
+export type PushedKind = (typeof pushedKinds)[number];
+
 /** What a person may do in the console. */
 export const consoleRoles = ["audit", "admin"] as const;
 export type ConsoleRole = (typeof consoleRoles)[number];

@@ -3,8 +3,8 @@ import type { RateLimits } from "../ports/rate-limit.ts";
 import { ApiError } from "./api-error.ts";
 import { type Bearer, type Bearers, bearerToken, type Plane, unauthorized } from "./bearers.ts";
 
-/** A plane's bearer; a hop token; the admin's bearer, or a credential in the body, which the route reads; or none. */
-export type Access = Plane | HopTokenKind | "admin_if_sent" | "none";
+/** A plane's bearer, or that of either of two planes; a hop token; the admin's bearer, or a credential in the body, which the route reads; or none. */
+export type Access = Plane | HopTokenKind | "identity_or_enforcement" | "admin_if_sent" | "none";
 
 /** Authentication and rate limits, applied before a handler. */
 export interface RouteAuth {
@@ -34,6 +34,8 @@ async function callerOf({ bearers, verifySubject }: RouteAuth, access: Access, a
       if (subject === undefined || !isOfKind(subject, access)) throw unauthorized();
       return subject;
     }
+    case "identity_or_enforcement":
+      return bearers("identity", authorization, "enforcement");
     default:
       return bearers(access, authorization);
   }

@@ -19,8 +19,8 @@ export interface Bearer {
   readonly id: string;
 }
 
-/** Answers the holder of an `Authorization` header, or throws the 401. */
-export type Bearers = (plane: Plane, authorization: string | null) => Bearer;
+/** Answers the holder of an `Authorization` header that opens the plane, or the other one, or throws the 401. */
+export type Bearers = (plane: Plane, authorization: string | null, or?: Plane) => Bearer;
 
 /** A plane's own tokens and those it falls back to. */
 const accepted: Readonly<Record<Plane, readonly Plane[]>> = {
@@ -47,11 +47,11 @@ export const holdersOf = (tokens: PlaneTokens, plane: Plane): readonly Bearer[] 
 
 export function createBearers(tokens: PlaneTokens): Bearers {
   const known = hashed(tokens);
-  return (plane, authorization) => {
+  return (plane, authorization, or = plane) => {
     const hash = sha256(bearerToken(authorization));
     // Every hash is compared, so that the time tells neither which token came close nor how many there are.
     const matches = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
-    const match = matches.find(({ holder }) => accepted[plane].includes(holder.plane));
+    const match = matches.find(({ holder }) => [plane, or].some((each) => accepted[each].includes(holder.plane)));
     if (match === undefined) throw unauthorized();
     return match.holder;
   };

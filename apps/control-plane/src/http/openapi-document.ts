@@ -24,6 +24,7 @@ const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none"
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
   enforcement: ["enforcement"],
+  identity_or_enforcement: ["identity", "enforcement", "audit", "admin"],
   admin_if_sent: ["admin", "none"],
   current_hop: ["hop"],
   narrowed: ["hop"],
@@ -95,6 +96,7 @@ const variables: Readonly<Partial<Record<Access, string>>> = {
   audit: "SVC_AUDIT_TOKEN",
   identity: "SVC_IDENTITY_TOKEN",
   enforcement: "SVC_ENFORCEMENT_TOKEN",
+  identity_or_enforcement: "SVC_IDENTITY_TOKEN",
 };
 
 /** Absent for a route without an example. */

@@ -206,6 +206,7 @@ const { status } = await svc.identity.enroll();`,
     params: { agent_id: "$AGENT_ID" },
     client: `const { status } = await svc.identity.byId(agentId);`,
   },
+  "GET /v1/identity/revocations/stream": { query: { since: "2026-01-01T00:00:00Z" } },
   "GET /v1/identity/revocations": { client: `const { data, asOf } = await svc.identity.revocations();` },
   "POST /v1/agents/{agent_id}/lift-quarantine": {
     params: { agent_id: "$AGENT_ID" },

@@ -87,7 +87,7 @@ type ParamsOf<L> = L extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [Key in CamelCase<Name>]: string } & ParamsOf<Rest>
   : unknown;
 
-type CallerOf<A extends Access> = A extends Plane
+type CallerOf<A extends Access> = A extends Plane | "identity_or_enforcement"
   ? Bearer
   : A extends "admin_if_sent"
     ? Bearer | undefined

@@ -1,4 +1,4 @@
-import type { AdministrativeEvent } from "@svc/core";
+import { type AdministrativeEvent, type AdministrativeEventKind, pushedKinds } from "@svc/core";
 import type { NewEvent } from "../ports/administrative-event.ts";
 import type { AuditReads, EventQuery } from "../ports/audit-reads.ts";
 import type { Fragment, Pool, Sql, Transaction } from "./database.ts";
@@ -9,10 +9,16 @@ export async function insertAdministrativeEvent(
   tx: Transaction,
   { eventId, kind, atMs, actor, sessionId = null, agent = null, reason = null, details }: NewEvent,
 ): Promise<void> {
-  await tx`
+  const event = tx`
     insert into administrative_event (event_id, kind, ts, actor, session_id, agent, reason, details)
     values (${eventId}, ${kind}, ${new Date(atMs)}, ${actor}, ${sessionId}, ${agent}, ${reason}, ${tx.json(details)})`;
+  if (isPushed(kind)) {
+    await tx`with event as (${event} returning event_id) insert into pushed_event (event_id) select event_id from event`;
+  } else await event;
 }
+
+const isPushed = (kind: AdministrativeEventKind): boolean =>
+  (pushedKinds as readonly AdministrativeEventKind[]).includes(kind);
 
 /**
  * Call it in the transaction of every {@link DenialChanges.change}: a decision on the earlier state can then no longer be

@@ -151,6 +151,7 @@ const housekeepingFunctions = [
   "count_would_blocks",
   "purge_retired_counts",
   "purge_past_consents",
+  "purge_pushed_events",
 ];
 
 /** Runs after every migration, so that new tables are covered. Nothing if the owner itself serves. */

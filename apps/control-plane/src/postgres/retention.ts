@@ -77,7 +77,10 @@ const retireMonth =
   };
 
 /** Functions of the schema. Each deletes a batch and returns how many rows. */
-const purges = ["purge_retired_spends", "purge_retired_counts", "purge_ended", "purge_past_consents"] as const;
+const purges = [
+  ...(["purge_retired_spends", "purge_retired_counts", "purge_ended", "purge_past_consents"] as const),
+  "purge_pushed_events",
+] as const;
 
 const purge =
   (name: (typeof purges)[number]): Step =>

@@ -19,6 +19,7 @@ import { enrollmentRoutes, identityRoutes } from "./identity.ts";
 import { keyRoutes } from "./keys.ts";
 import { manifestRoutes, registrationRoute, scopeRoutes } from "./manifests.ts";
 import { documentRoutes, healthRoutes, wellKnownRoutes } from "./public.ts";
+import { pushRoute } from "./push.ts";
 import { replayRoute } from "./replay.ts";
 import { consentRoute, sessionRoutes } from "./sessions.ts";
 
@@ -43,6 +44,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   replayRoute,
   enrollmentRoutes,
   identityRoutes,
+  pushRoute,
   wellKnownRoutes,
   healthRoutes,
   documentRoutes,

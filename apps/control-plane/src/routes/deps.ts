@@ -1,4 +1,5 @@
 import type { SignInSettings } from "@svc/console";
+import type { Push } from "../background/push-events.ts";
 import type { Probes } from "../commands/readiness.ts";
 import type { ConsentDeps } from "../people/consent-deps.ts";
 
@@ -7,6 +8,7 @@ export interface Deps extends ConsentDeps {
   /** Sign-in of the console. */
   readonly console: SignInSettings;
   readonly probes: Probes;
+  readonly push: Push;
   /** When any process last finished retention; null before the first time. */
   readonly lastHousekeepingMs: () => number | null;
   /** The time of the oldest unsealed row; null if all are sealed. */

@@ -3,6 +3,7 @@ import { isLoopback } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { rememberVerified } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
+import { pushEvents } from "../background/push-events.ts";
 import { tokenSigner, verifySubject } from "../commands/hop/hop-tokens.ts";
 import { readinessProbes } from "../commands/readiness.ts";
 import { clientDocuments } from "../discovery/client-document.ts";
@@ -30,6 +31,7 @@ import { agentKeys, identities } from "../postgres/identities.ts";
 import { issuerKeyStore, keyMaker } from "../postgres/issuer-keys.ts";
 import { manifests } from "../postgres/manifests.ts";
 import { policyStore } from "../postgres/policies.ts";
+import { pushedEvents } from "../postgres/pushed-events.ts";
 import { sessionStateReader } from "../postgres/session-state.ts";
 import { sessions } from "../postgres/sessions.ts";
 import { signIns } from "../postgres/sign-ins.ts";
@@ -127,6 +129,7 @@ export function compose({
     askPerson:
       config.consentWebhook &&
       consentWebhook({ ...config.consentWebhook, clock, onFailed: events.consentWebhookFailed }),
+    push: pushEvents({ events: pushedEvents(stores), clock }),
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health, ids),
       guard,

@@ -72,6 +72,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
     });
     const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
+    let endPush = (): void => {};
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
       const parts = {
         ...build,
@@ -87,6 +88,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       const { oldestUnsealedMs, sealsAreProven } = sealing;
       const watched = { lastHousekeepingMs, oldestUnsealedMs, sealsAreProven, isDraining: () => isDraining };
       const deps = compose({ ...parts, ...watched, url });
+      endPush = deps.push.end;
       return createApp(deps).fetch;
     });
     return {
@@ -94,8 +96,10 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       stopBeingReady: () => {
         isDraining = true;
         serving.closeAfterResponses();
+        endPush();
       },
       async close(drainDeadlineMs) {
+        endPush();
         await serving.drain(drainDeadlineMs);
         for (const running of [keys, housekeeping, sealing, counting, restoreWatch]) running.close();
         await stores.close();

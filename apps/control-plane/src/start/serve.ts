@@ -17,7 +17,8 @@ interface ServeSettings {
 
 export type Serving = Awaited<ReturnType<typeof serve>>;
 
-type Fetch = (request: Request) => Response | Promise<Response>;
+/** The second argument has the response of Node. */
+type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
 /** `Keep-Alive: timeout`: clients that follow it close idle connections before a drain does, so no request crosses it. */
 const idleHintMs = drainTimes.noticeMs;
@@ -29,7 +30,7 @@ const idleHintMs = drainTimes.noticeMs;
 export async function serve(settings: ServeSettings, fetchOf: (url: string) => Promise<Fetch>) {
   const { host, port, tls, onBadCertificate } = settings;
   let answer: Fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
-  const server = createServer(settings, (request) => answer(request));
+  const server = createServer(settings, (request, env) => answer(request, env));
   const listening = await listen(server, { host, port });
   const watching = tls && reloadTls(server as unknown as TlsServer, tls, { onRefused: onBadCertificate });
   const url = `${tls === undefined ? "http" : "https"}://${listening.host}:${listening.port}`;

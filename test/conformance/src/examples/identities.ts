@@ -68,4 +68,11 @@ export const identities: Examples = {
     await admin(api, "POST", `/v1/agents/${await agentId(api, await newAgent(api))}/revoke`, {});
     return inTurn(() => identity(api, "GET", "/v1/identity/revocations?limit=1"));
   },
+  "GET /v1/identity/revocations/stream": async (api) => {
+    const path = "/v1/identity/revocations/stream";
+    return inTurn(
+      () => identity(api, "GET", `${path}?since=2026-01-01T00:00:00Z`),
+      () => identity(api, "GET", `${path}?since=yesterday`),
+    );
+  },
 };
