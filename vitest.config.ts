@@ -57,6 +57,7 @@ const long = [
   "test/scale/*.test.ts",
 ];
 const inBoth = [
+  "apps/control-plane/test/evidence.test.ts",
   "apps/control-plane/test/hop-races.test.ts",
   "apps/pep/test/served-paths.test.ts",
   "test/fuzz/fuzz.test.ts",

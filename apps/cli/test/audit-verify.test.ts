@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { verifyCommand } from "../src/commands/audit.ts";
+import { command, verifyCommand, verifyExportCommand } from "../src/commands/audit.ts";
 import { examplesOf, helpOf, readmeExamples } from "./printed-examples.ts";
 import { type CliStack, startCliStack } from "./stack.ts";
 import { main, svc } from "./svc.ts";
@@ -120,21 +120,54 @@ describe("svc audit verify", () => {
   });
 
   test("works as its help and the README print it", async () => {
-    const lines = [...examplesOf(helpOf(verifyCommand())), ...readmeExamples()].filter((line) =>
-      line.includes("audit verify"),
-    );
-    expect(lines).toHaveLength(5);
+    const helps = [command(), verifyCommand(), verifyExportCommand()].flatMap((each) => examplesOf(helpOf(each)));
+    const lines = [...helps, ...readmeExamples()].filter((line) => /audit verify|export .*--to/.test(line));
+    expect(lines).toHaveLength(11);
+    const { kid } = JSON.parse(readFileSync(jwks, "utf8")).keys[0];
     for (const line of lines) {
       const here = line
         .replaceAll("https://authz.example.com", stack.controlPlane.url)
-        .replaceAll(/postgres:\S+/g, stack.database.superuserUrl);
+        .replaceAll(/postgres:\S+/g, stack.database.superuserUrl)
+        // A span of the record of this test.
+        .replaceAll(/--since 2026\S+ --until 2026\S+/g, "--since 15m --until 10m")
+        .replaceAll("--since 30d", "--since 1h");
       const shim = `svc() { "${process.execPath}" "${main}" "$@"; }`;
       const { status, stderr } = spawnSync("bash", ["--norc", "-eo", "pipefail", "-c", `${shim}\n${here}`], {
         cwd: stack.folder,
         encoding: "utf8",
-        env: { PATH: process.env.PATH, AUDIT_DATABASE_URL: stack.database.superuserUrl, ACTION_ID: second },
+        env: {
+          PATH: process.env.PATH,
+          AUDIT_DATABASE_URL: stack.database.superuserUrl,
+          ACTION_ID: second,
+          THUMBPRINT: kid,
+        },
       });
       expect([line, status, stderr]).toEqual([line, 0, ""]);
+    }
+  });
+
+  test("exports evidence, and verifies it without a database", async () => {
+    const database = { AUDIT_DATABASE_URL: stack.database.superuserUrl };
+    for (const format of ["jsonl", "ocsf", "cloudevents"]) {
+      const folder = path(`export-${format}`);
+      const written = await svc(["audit", "export", "--since", "1h", "--format", format, "--to", folder], database);
+      expect([written.code, written.stderr]).toEqual([0, ""]);
+      expect(written.stdout).toMatch(/^✓ 6 rows in 1 batches are in /);
+      const offline = (...args: readonly string[]) => svc(["audit", "verify-export", folder, ...args]);
+      const intact = await offline("--jwks", jwks);
+      expect([intact.code, intact.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^✓ intact: 6 rows in 1 batches checked$/m),
+      ]);
+      expect((await offline()).code).toBe(2);
+      expect((await offline("--jwks", jwks, "--since", "2h")).stdout).toContain("does not cover the required span");
+      const again = await svc(["audit", "export", "--to", folder], database);
+      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("exists already")]);
+      const [rows = ""] = readdirSync(folder).filter((name) => name.startsWith("rows."));
+      writeFileSync(join(folder, rows), readFileSync(join(folder, rows), "utf8").replace(first, second));
+      const changed = await offline("--jwks", jwks, "--json");
+      const [finding] = changed.stdout.split("\n").map((line) => JSON.parse(line || "{}"));
+      expect([changed.code, finding]).toEqual([1, expect.objectContaining({ batch: 1, source: expect.any(String) })]);
     }
   });
 
@@ -223,9 +256,16 @@ describe("what cannot be verified exits 2 with a remedy", () => {
     ["no action", () => ["--jwks", jwks, "--action", "x"], database, /action_id/],
     ["a proof that is none", () => ["--jwks", jwks, "--proof", jwks], database, /--action/],
     ["heads that are none", () => ["--jwks", jwks, "--heads", jwks], database, /batch, hash/],
+    ["an export without a database", () => ["--to", path("x")], () => ({}), /AUDIT_DATABASE_URL/],
+    ["a filtered export", () => ["--to", path("x"), "--agent", "a"], database, /--agent cannot/],
+    ["a folder that cannot be made", () => ["--to", path("x/y/z")], database, /cannot be written/],
+    ["a span without seals", () => ["--to", path("x"), "--since", "1s"], database, /--since/],
+    ["an export that is none", () => [path(".")], () => ({}), /no manifest.json/],
     ["an age that is none", () => ["--jwks", jwks, "--max-unsealed", "soon"], database, /3600/],
   ])("%s", async (_name, args, env, advice) => {
-    const { code, stdout, stderr } = await svc(["audit", "verify", ...args()], env());
+    const words = args();
+    const name = words[0] === "--to" ? "export" : words.length === 1 ? "verify-export" : "verify";
+    const { code, stdout, stderr } = await svc(["audit", name, ...words], env());
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(advice);
     expect(stderr).not.toContain("s3cret");

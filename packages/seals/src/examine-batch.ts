@@ -63,7 +63,12 @@ async function withoutList(facts: BatchFacts, seal: Seal): Promise<BatchExamined
 
 const rowsAtOnce = 2_000;
 
-async function readRange({ reader, columns }: BatchFacts, source: Source, range: Range): Promise<readonly Row[]> {
+/** All rows of a source in a range. */
+export async function readRange(
+  { reader, columns }: Pick<BatchFacts, "reader" | "columns">,
+  source: Source,
+  range: Range,
+): Promise<readonly Row[]> {
   const rows: Row[] = [];
   const all = columns.get(sourceFacts[source].table) ?? [];
   let after = range.after;

@@ -1,5 +1,10 @@
 export { type CheckedSeal, chainWalk, signatureFault } from "./chain.ts";
 export { type Entry, timeOfId } from "./entries.ts";
+export { EvidenceUnreadable } from "./evidence/folder.ts";
+export { EvidenceRefused } from "./evidence/read-chain.ts";
+export { type EvidenceFormat, evidenceFormats } from "./evidence/render.ts";
+export { reportEvidence, thumbprintsOf } from "./evidence/report.ts";
+export { writeEvidence } from "./evidence/write-evidence.ts";
 export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";
 export type { Finding, FindingKind } from "./finding.ts";
 export { idOf, leafOf, type Row } from "./leaf.ts";

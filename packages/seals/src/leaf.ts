@@ -10,6 +10,12 @@ export type Row = Readonly<Record<string, string | null>>;
  * is no Unicode: no such row was ever sealed.
  */
 export function leafOf(source: Source, format: number, row: Row): Uint8Array | undefined {
+  const text = leafText(source, format, row);
+  return text === undefined ? undefined : leafHash(text);
+}
+
+/** What {@link leafOf} hashes. */
+export function leafText(source: Source, format: number, row: Row): string | undefined {
   const columns = columnsInOrder(source, format);
   if (columns === undefined) return undefined;
   const values: Record<string, string | null> = {};
@@ -22,7 +28,7 @@ export function leafOf(source: Source, format: number, row: Row): Uint8Array | u
   if (holdsMore(row, columns)) return undefined;
   // Members in order, and nothing but texts and nulls: JSON.stringify writes what RFC 8785 requires, at a fifth of the
   // cost of the library, which the tests hold it to.
-  return leafHash(JSON.stringify({ format, row: values, source }));
+  return JSON.stringify({ format, row: values, source });
 }
 
 const inOrder = new Map<string, readonly string[]>();

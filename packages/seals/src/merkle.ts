@@ -36,6 +36,21 @@ export function auditPath(leaves: readonly Uint8Array[], index: number): readonl
     : [...auditPath(right, index - split), merkleRoot(left)];
 }
 
+/** Root and every leaf's audit path, each hash in base64url, with each node hashed once. */
+export function merkleTree(leaves: readonly Uint8Array[]): { root: string; paths: readonly (readonly string[])[] } {
+  const paths: string[][] = leaves.map(() => []);
+  const build = (low: number, high: number): { bytes: Uint8Array; text: string } => {
+    if (high - low <= 1) return withText(leaves[low] ?? sha256());
+    const split = low + splitOf(high - low);
+    const [left, right] = [build(low, split), build(split, high)];
+    for (let index = low; index < high; index++) paths[index]?.push(index < split ? right.text : left.text);
+    return withText(nodeHash(left.bytes, right.bytes));
+  };
+  return { root: build(0, leaves.length).text, paths };
+}
+
+const withText = (bytes: Uint8Array) => ({ bytes, text: Buffer.from(bytes).toString("base64url") });
+
 export interface Place {
   readonly index: number;
   readonly size: number;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { StoredSeal } from "./chain.ts";
 import type { Row } from "./leaf.ts";
 import type { Query } from "./rows-query.ts";
 import { sourceFacts, sources } from "./sources.ts";
@@ -42,6 +43,21 @@ export async function* readSeals(reader: RecordReader): AsyncGenerator<SealRow> 
     const rows = await reader.query({ text: `${sealColumns} where s.batch > $1::bigint ${inOrder}`, values: [last] });
     for (const row of rows) yield sealRow.parse(row);
     if (rows.length < sealsAtOnce) return;
+    last = rows.at(-1)?.batch ?? last;
+  }
+}
+
+const statementsAtOnce = 500;
+
+/** Every row of the chain without its list, in the order of their numbers. */
+export async function* readStatements(reader: RecordReader): AsyncGenerator<StoredSeal> {
+  let last = "0";
+  for (;;) {
+    const text = `select s.batch::text as batch, s.statement from public.seal s where s.batch > $1::bigint
+      order by s.batch limit ${statementsAtOnce}`;
+    const rows = await reader.query({ text, values: [last] });
+    for (const { batch, statement } of rows) yield { batch: Number(batch), statement: statement ?? "" };
+    if (rows.length < statementsAtOnce) return;
     last = rows.at(-1)?.batch ?? last;
   }
 }

@@ -1,13 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DecisionFilters } from "@svc/client";
 import { Command, Option } from "commander";
+import type { EvidenceFlags } from "../audit/export-evidence.ts";
 import type { VerifyFlags } from "../audit/verify.ts";
+import type { VerifyExportFlags } from "../audit/verify-export.ts";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
 import { type ExportFile, openExport } from "../export-file.ts";
 import { progress } from "../output.ts";
 import { decisionsWithin, horizonMs } from "../tail.ts";
+import { past } from "../times.ts";
 import { wholeSessionId } from "../whole-id.ts";
 
 const examples = `
@@ -15,6 +18,9 @@ Examples:
   svc audit export --since 30d --output decisions.ndjson
                                    one line of JSON a decision, oldest first; the same command continues an interrupted export
   svc audit export --since 24h --outcome deny | jq -r .deny_reason | sort | uniq -c
+  svc audit export --since 30d --to evidence
+                                   a new folder: every sealed row, and what proves it to a stranger
+  svc audit export --since 30d --format ocsf --to evidence-ocsf
 `;
 
 export const command = (): Command =>
@@ -23,8 +29,21 @@ export const command = (): Command =>
       .description("Write the decisions of a span as NDJSON, oldest first, each once.")
       .option("--output <file>", "write there, and continue there (default: standard output)")
       .option("--json", "the default")
-      .action(exportDecisions),
-  ]).addCommand(verifyCommand());
+      .option("--to <folder>", "write every sealed row of the span with its proof into a new folder")
+      .addOption(new Option("--format <format>", "of the rows of --to").choices(["jsonl", "ocsf", "cloudevents"]))
+      .addOption(new Option("--database-url <url>", "the database of --to").env("AUDIT_DATABASE_URL"))
+      .action(exportRecord),
+  ])
+    .addCommand(verifyCommand())
+    .addCommand(verifyExportCommand());
+
+type ExportFlags = ControlPlaneFlags & DecisionFlags & EvidenceFlags & { output?: string };
+
+const exportRecord = async (flags: ExportFlags): Promise<void> =>
+  flags.to === undefined
+    ? exportDecisions(flags)
+    : // Loaded when it runs, like the verification.
+      (await import("../audit/export-evidence.ts")).exportEvidence({ ...flags, to: flags.to });
 
 const verifyExamples = `
 Examples:
@@ -56,6 +75,32 @@ export const verifyCommand = (): Command =>
     .addHelpText("after", verifyExamples)
     // Loaded when it runs: signatures and the database driver would slow down the help.
     .action(async (flags: VerifyFlags) => (await import("../audit/verify.ts")).verifyRecord(flags));
+
+const verifyExportExamples = `
+Examples:
+  svc audit verify-export evidence --jwks keys.json
+  svc audit verify-export evidence --key "$THUMBPRINT" --since 2026-01-01T00:00Z --until 2026-02-01T00:00Z
+  svc audit verify-export evidence --jwks https://authz.example.com/.well-known/jwks.json --json
+
+It reads the folder alone: no database, and with a file of keys no network. Without keys that the reader trusts it finds each
+change of the rows, but the folder proves nothing: the exit code is 2. node evidence/verify.mjs does the same without svc.
+
+Exit codes: 0 nothing was found; 1 the export is not as it was sealed; 2 it could not be verified.
+`;
+
+export const verifyExportCommand = (): Command =>
+  new Command("verify-export")
+    .description("Find any row of an export that was changed, removed, inserted or moved.")
+    .argument("<folder>", "of svc audit export --to")
+    .option("--jwks <place>", "the trusted keys: the issuer's key set, as a file or an address")
+    .option("--key <thumbprint...>", "a trusted key by its thumbprint (RFC 7638)")
+    .option("--since <time>", "requires rows from then on", past)
+    .option("--until <time>", "requires rows before then", past)
+    .option("--json", "one line of JSON a finding, and one at the end: {intact, batches, rows, ...}")
+    .addHelpText("after", verifyExportExamples)
+    .action(async (folder: string, flags: VerifyExportFlags) =>
+      (await import("../audit/verify-export.ts")).verifyExport(folder, flags),
+    );
 
 /** The API returns newest first, so a slice of time is read completely before it is written. */
 const rowsPerSlice = 2_000;
