@@ -25,7 +25,10 @@ export const withoutSettings = (environment: Environment, keep: readonly string[
 
 const isSetting = (name: string): boolean => name.startsWith("SVC_") || unprefixed.has(name);
 
-const ofPep = [...pepSettingNames, ...sharedSettingNames, "SVC_TELEMETRY_KEY_FILE"];
+/** Secret settings of an enforcement point. Each may be given as a file, by the name and `_FILE`. */
+export const pepSecretNames = ["SVC_TELEMETRY_KEY", "SVC_PEP_ENFORCEMENT_TOKEN"] as const;
+
+const ofPep = [...pepSettingNames, ...sharedSettingNames, ...pepSecretNames.map((name) => `${name}_FILE`)];
 
 /** The environment for an enforcement point: its own settings alone. */
 export const pepEnvironment = (environment: Environment): Record<string, string> => withoutSettings(environment, ofPep);

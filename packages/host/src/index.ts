@@ -12,7 +12,7 @@ export {
   telemetryKeyRule,
 } from "./app-settings.ts";
 export { bareEnvironment } from "./bare-environment.ts";
-export { pepEnvironment, withoutSettings } from "./child-environment.ts";
+export { pepEnvironment, pepSecretNames, withoutSettings } from "./child-environment.ts";
 export { createHttpServer, type HttpHandlers, pathOf, type SocketListener } from "./http/http-server.ts";
 export { type Listening, listen } from "./listen.ts";
 export { isLoopback } from "./loopback.ts";

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { everySettingName, pepEnvironment, readSettings } from "@svc/host";
+import { everySettingName, pepEnvironment, pepSecretNames, readSettings } from "@svc/host";
 import { notTried } from "../fault.ts";
 import { secretSetting, setSecret } from "../secret-setting.ts";
 
-/** What a run needs: it consents, revokes and lists, and its enforcement point writes pseudonyms. */
-const secretNames = ["SVC_ADMIN_TOKEN", "SVC_AUDIT_TOKEN", "SVC_TELEMETRY_KEY"] as const;
+/** What a run needs: it consents, revokes and lists, and its enforcement point has secrets of its own. */
+const secretNames = ["SVC_ADMIN_TOKEN", "SVC_AUDIT_TOKEN", ...pepSecretNames] as const;
 
 /** Names the file of secrets to the process's next image; no setting. */
 const handoverVariable = "SVC_RUN_HANDOVER";
@@ -25,8 +25,8 @@ export function withoutSecretsInEnvironment(): void {
 function handOver(): void {
   rejectMisspelt();
   const secrets = secretNames.map((name) => [name, secretSetting(name)] as const);
-  const { SVC_TELEMETRY_KEY, ...environment } = pepEnvironment(process.env);
-  const { SVC_TELEMETRY_KEY_FILE, ...clean } = environment;
+  const clean = pepEnvironment(process.env);
+  for (const name of pepSecretNames) for (const given of [name, `${name}_FILE`]) delete clean[given];
   if (process.execve !== undefined) execute(process.execve, Object.fromEntries(secrets), clean);
   // On Windows an image cannot be replaced, and what is removed is gone for other processes too.
   for (const name of Object.keys(process.env)) if (!(name in clean)) delete process.env[name];

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { pepEnvironment } from "@svc/host";
+import { pepEnvironment, pepSecretNames } from "@svc/host";
 import { freePort, type RunningProgram, startProgram, untilReady } from "@svc/host/child-program";
 import { Fault } from "../fault.ts";
 import { secretSetting } from "../secret-setting.ts";
@@ -49,8 +49,11 @@ export async function startLocalPep(
   };
   try {
     const sessionFile = await privateFile("session.json", JSON.stringify(session));
-    const telemetryKey = secretSetting("SVC_TELEMETRY_KEY");
-    const keyFile = telemetryKey && (await privateFile("telemetry-key", telemetryKey));
+    const secretFiles: Record<string, string> = {};
+    for (const name of pepSecretNames) {
+      const secret = secretSetting(name);
+      if (secret !== undefined) secretFiles[`${name}_FILE`] = await privateFile(name, secret);
+    }
     const port = options.port ?? (await freePort());
     const adminPort = await freePort(new Set([port]));
     const caFile = join(folder, "local-ca.pem");
@@ -73,11 +76,11 @@ export async function startLocalPep(
         SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
         ...(otherHosts && { SVC_PEP_TLS_CA_FILE: caFile, SVC_PEP_OTHER_HOSTS: otherHosts }),
         // Not by its value: the agent can read the environment of other processes.
-        ...(keyFile && { SVC_TELEMETRY_KEY_FILE: keyFile }),
+        ...secretFiles,
       },
     });
     await Promise.race([started(pep, `${adminUrl}/__svc/readyz`), aborted(signal)]);
-    if (keyFile) await rm(keyFile);
+    for (const file of Object.values(secretFiles)) await rm(file);
     return { url: `http://127.0.0.1:${port}`, adminUrl, folder, caFile, stop };
   } catch (cause) {
     await stop();
