@@ -56,7 +56,10 @@ try {
   const bytes = readdirSync(to).reduce((sum, name) => sum + statSync(join(to, name)).size, 0);
   print(`${exported} rows as ${format}, ${Math.round(bytes / 2 ** 20)} MiB, peak of this process ${peakMib()} MiB`);
   await timed("verified", async () => {
-    const atEnd = `process.on("exit", () => console.log("peak", process.resourceUsage().maxRSS >> 10, "MiB"))`;
+    const atEnd = `process.on("exit", () => {
+      const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+      console.log("peak", maxRSS >> 10, "MiB, processor time", (userCPUTime + systemCPUTime) / 1e6, "s");
+    })`;
     const args = ["--import", `data:text/javascript,${encodeURIComponent(atEnd)}`, join(to, "verify.mjs")];
     const { stdout, stderr } = spawnSync(process.execPath, [...args, "--key", key.kid], { encoding: "utf8" });
     print(`${stdout}${stderr}`.trim());
