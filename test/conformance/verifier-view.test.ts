@@ -114,6 +114,25 @@ describe("a token that the control plane narrowed", () => {
   });
 });
 
+describe("a push", () => {
+  /** Its clock does not move, so it refreshes nothing. */
+  const following = (hops: Hops) =>
+    resourceServer(hops, { identityView: { url: api.url, token: testBearers.identity, refreshSeconds, push: true } });
+
+  test("of a revoked agent and of an ended session refuses without a refresh", async () => {
+    const { hops, call } = await ledger();
+    const { admits } = following(hops);
+    const [ended, kept] = [await call(), await call()];
+    expect([await admits(ended.headers), await admits(kept.headers)]).toEqual(["admitted", "admitted"]);
+    const path = `/v1/sessions/${ended.headers["x-svc-session"]}/revoke`;
+    await api.call("POST", path, { bearer: testBearers.admin, body: {} });
+    await waitUntil("the ended session to be refused", async () => (await admits(ended.headers)) === "revoked");
+    expect(await admits(kept.headers)).toBe("admitted");
+    await agents.revoke(hops.planner.target);
+    await waitUntil("the revoked agent to be refused", async () => (await admits(kept.headers)) === "revoked");
+  });
+});
+
 describe("a revocation", () => {
   test.each(["planner", "clerk"] as const)("of the %s is seen within the refresh interval", async (member) => {
     const { hops, call } = await ledger();

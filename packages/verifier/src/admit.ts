@@ -102,7 +102,8 @@ async function verifiedHop(deps: AdmitDeps, token: string, audiences: readonly s
 function checkRevocation({ view, freshnessSeconds }: AdmitDeps, claims: NarrowedClaims): void {
   if (view === undefined) return;
   const agents = actChain(claims).slice(1);
-  if (agents.some(view.isRevoked)) throw new AdmissionRefused("revoked");
+  if (view.pushed.isSuperseded(claims)) throw new AdmissionRefused("expired");
+  if (agents.some(view.isRevoked) || view.pushed.has(claims)) throw new AdmissionRefused("revoked");
   if (view.ageSeconds() > freshnessSeconds) throw new AdmissionRefused("stale_identity_view");
 }
 

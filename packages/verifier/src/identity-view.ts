@@ -1,6 +1,8 @@
 import { getJson } from "./get-json.ts";
 import { pinnedIdentities } from "./pinned-identities.ts";
 import type { VerifierPorts } from "./ports.ts";
+import { concernsMs, followPush } from "./push-client.ts";
+import { pushedDenials } from "./pushed-denials.ts";
 import { startRefreshing } from "./refresher.ts";
 import { revocationList } from "./revocation-list.ts";
 
@@ -14,6 +16,11 @@ export interface IdentityViewOptions {
   readonly token: string;
   /** Seconds between refreshes; less than `freshnessSeconds`. Default 10. */
   readonly refreshSeconds?: number;
+  /**
+   * Follows the control plane's push beside the refreshes, so that revocations, ended sessions, blocks and removed keys refuse calls at
+   * once. Its connection keeps a process alive until `close`. Default false.
+   */
+  readonly push?: boolean;
 }
 
 /** Every tenth refresh reads the whole list, the others what was revoked since the last one. */
@@ -24,9 +31,13 @@ export type IdentityView = ReturnType<typeof identityView>;
 /** Agents' revocations and keys as of the last refresh. */
 export function identityView(
   ports: VerifierPorts,
-  { url, token, refreshSeconds = defaultRefreshSeconds }: IdentityViewOptions,
+  { url, token, refreshSeconds = defaultRefreshSeconds, push = false }: IdentityViewOptions,
   freshnessSeconds: number,
-  observe: { readonly onAge: (seconds: number) => void; readonly onFailure: (error: unknown) => void },
+  observe: {
+    readonly onAge: (seconds: number) => void;
+    readonly onFailure: (error: unknown) => void;
+    readonly onPushFailure: (error: unknown) => void;
+  },
 ) {
   const { monotonicMs } = ports;
   const base = `${url.replace(/\/+$/, "")}/v1/identity/`;
@@ -37,7 +48,7 @@ export function identityView(
   let requestedAtMs = Number.NEGATIVE_INFINITY;
   const ageSeconds = () => (monotonicMs() - requestedAtMs) / 1000;
 
-  const { ready, underWay, stop } = startRefreshing(ports, {
+  const { ready, refresh, underWay, stop } = startRefreshing(ports, {
     intervalMs: refreshSeconds * 1000,
     attempt: async () => {
       const startedMs = monotonicMs();
@@ -54,10 +65,31 @@ export function identityView(
     },
   });
 
+  const pushed = pushedDenials(monotonicMs, concernsMs, {
+    onRevoked: revocations.add,
+    onIdentity: identities.forget,
+    onReset: () => {
+      refreshes = 0;
+      void refresh();
+    },
+  });
+  const following =
+    push &&
+    followPush(ports, {
+      url: `${base}revocations/stream`,
+      token,
+      onEvent: pushed.take,
+      onFailure: observe.onPushFailure,
+    });
+
   return {
     ready,
     underWay,
-    stop,
+    stop: () => {
+      stop();
+      if (following) following.stop();
+    },
+    pushed,
     /** Seconds since the request of the last successful refresh, on the monotonic clock; Infinity before the first. */
     ageSeconds,
     isRevoked: revocations.has,

@@ -73,6 +73,9 @@ export function pinnedIdentities(
       return pinned.keys;
     },
 
+    /** Its next call reads it again. */
+    forget: (agent: string): void => void known.delete(agent),
+
     /** Reads identities past half their freshness again; drops those not used for ten times that long. */
     async refresh(): Promise<void> {
       const nowMs = monotonicMs();

@@ -26,6 +26,7 @@ export function revocationList(get: (path: string) => Promise<unknown>) {
 
   return {
     has: (agent: string) => revoked.has(agent),
+    add: (agent: string): void => void revoked.add(agent),
     /**
      * Reads what was revoked since the last refresh, or all of it.
      * @throws {RefreshFault} where the list is malformed, or older than the one before (a control plane rolled back)

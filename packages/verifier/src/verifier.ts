@@ -1,8 +1,8 @@
 import { type NarrowedClaims, rememberVerified } from "@svc/tokens";
 import { type Admission, AdmissionRefused, isTransactionRejection } from "./admission.ts";
 import { admit } from "./admit.ts";
-import { identityView } from "./identity-view.ts";
-import { fixedKeys, remoteKeys } from "./issuer-keys.ts";
+import { type IdentityView, identityView } from "./identity-view.ts";
+import { fixedKeys, type IssuerKeys, remoteKeys } from "./issuer-keys.ts";
 import { type AdmitRequest, checkOptions, defaultFreshnessSeconds, type VerifierOptions } from "./options.ts";
 import { defaultPorts, type VerifierPorts } from "./ports.ts";
 import { memoryReplayStore } from "./replay-store.ts";
@@ -50,9 +50,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
       : identityView(ports, options.identityView, freshnessSeconds, {
           onAge: (seconds) => sink.gauge("svc_identity_view_age_seconds", seconds),
           onFailure: warn("identity view not refreshed"),
+          onPushFailure: warn("identity view not refreshed"),
         });
   const deps = {
-    ...{ issuer, audience, keys, view, freshnessSeconds, identityRequired, now: ports.now },
+    ...{ issuer, audience, keys: withoutRemoved(keys, view), view, freshnessSeconds, identityRequired, now: ports.now },
     verifyHop: rememberVerified("hop", { capacity: cachedTokens }).verify,
     replayStore: options.replayStore ?? memoryReplayStore(ports),
   };
@@ -68,6 +69,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
     },
   };
 }
+
+/** Without the keys that the push reported as removed. */
+const withoutRemoved = (keys: IssuerKeys, view: IdentityView | undefined): IssuerKeys => ({
+  ...keys,
+  lookup: { get: (kid) => (view?.pushed.isRemovedKey(kid) ? undefined : keys.lookup.get(kid)) },
+});
 
 function portsOf(options: VerifierOptions): VerifierPorts {
   const { fetch, now, monotonicMs, random, after } = { ...defaultPorts, ...options };

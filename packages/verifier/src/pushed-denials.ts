@@ -1,0 +1,90 @@
+import { blockKinds, type pushedEvent } from "@svc/core";
+import { actChain, type NarrowedClaims } from "@svc/tokens";
+import { z } from "zod/mini";
+import type { SentEvent } from "./event-text.ts";
+
+type Member = "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
+
+/** Of the route's schema what is read here; unknown kinds are ignored. */
+const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.output<typeof pushedEvent>[M] }> =
+  z.object({
+    kind: z.string(),
+    agent: z.nullable(z.string()),
+    session_id: z.nullable(z.string()),
+    block: z.nullable(z.object({ kind: z.enum(blockKinds), ref: z.string() })),
+    kid: z.nullable(z.string()),
+    not_before: z.nullable(z.iso.datetime()),
+  });
+
+type Denied = z.output<typeof eventShape>;
+
+interface PushedHandlers {
+  /** For good. */
+  readonly onRevoked: (agent: string) => void;
+  /** An agent's key may be another. */
+  readonly onIdentity: (agent: string) => void;
+  /** Events may be missing. */
+  readonly onReset: () => void;
+}
+
+export type PushedDenials = ReturnType<typeof pushedDenials>;
+
+/**
+ * What the push denies. A token lives for a minute, and the control plane issues none after the act, so that sessions, blocks and
+ * quarantines are kept for `keptMs`; removed keys are kept for good. Nothing pushed makes a call admitted that was refused.
+ */
+export function pushedDenials(monotonicMs: () => number, keptMs: number, handlers: PushedHandlers) {
+  const until = new Map<string, number>();
+  const kids = new Set<string>();
+  let notBefore = 0;
+  let sweptMs = monotonicMs();
+
+  const deny = (...names: readonly string[]): void => {
+    for (const name of names) until.set(name, monotonicMs() + keptMs);
+    if (monotonicMs() - sweptMs < keptMs) return;
+    sweptMs = monotonicMs();
+    for (const [name, untilMs] of until) if (untilMs < sweptMs) until.delete(name);
+  };
+  const isDenied = (name: string): boolean => (until.get(name) ?? Number.NEGATIVE_INFINITY) >= monotonicMs();
+
+  const take = ({ kind, agent, session_id: session, block, kid, not_before }: Denied): void => {
+    if (kind === "session_revoked" && session !== null) deny(`session ${session}`);
+    if (kind === "agent_revoked" && agent !== null) handlers.onRevoked(agent);
+    if (kind === "agent_quarantined" && agent !== null) deny(`quarantine ${agent}`);
+    if (kind === "quarantine_lifted" && agent !== null) until.delete(`quarantine ${agent}`);
+    if (kind === "block_set" && block !== null) deny(`${block.kind} ${block.ref}`);
+    if (kind === "block_lifted" && block !== null) until.delete(`${block.kind} ${block.ref}`);
+    if (kind === "key_removed" && kid !== null) kids.add(kid);
+    if (kind === "issuer_epoch_raised" && not_before !== null) {
+      notBefore = Math.max(notBefore, Math.floor(Date.parse(not_before) / 1000));
+    }
+    if (agent !== null && kind.startsWith("agent_")) handlers.onIdentity(agent);
+  };
+
+  return {
+    /** Ignores what it does not know. */
+    take({ event, data }: SentEvent): void {
+      if (event === "reset") handlers.onReset();
+      if (event === "reset" || event === "heartbeat") return;
+      const read = eventShape.safeParse(parsed(data));
+      if (read.success) take(read.data);
+    },
+    /** Whether the session, the target or an agent of the chain is denied. */
+    has(claims: NarrowedClaims): boolean {
+      if (isDenied(`session ${claims.sessionId}`) || isDenied(`tool ${claims.aud}`)) return true;
+      const agents = actChain(claims).slice(1);
+      return agents.some((agent) => isDenied(`agent ${agent}`) || isDenied(`quarantine ${agent}`));
+    },
+    /** Whether the issuer's epoch was raised after the token was issued. */
+    isSuperseded: ({ iat }: NarrowedClaims): boolean => iat < notBefore,
+    isRemovedKey: (kid: string): boolean => kids.has(kid),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
