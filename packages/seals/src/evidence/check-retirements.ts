@@ -38,8 +38,8 @@ export function checkRetirements(
     event !== undefined &&
     month > (proofs[at - 1]?.month ?? "") &&
     event.batch <= trustedThrough &&
-    isRetirementOf(month, event) &&
-    isIncluded(event, seals.get(event.batch));
+    isIncluded(event, seals.get(event.batch)) &&
+    isRetirementOf(month, event);
   const proven = proofs.filter(isProven);
   const others = proofs.filter((each) => !proven.includes(each));
   return {
