@@ -124,7 +124,7 @@ describe("a redirect address", () => {
     ["http on a host that begins like loopback", "http://127.0.0.1.evil.test/", false],
     ["a script", "javascript:alert(1)", false],
     ["data", "data:text/html,x", false],
-    ["a scheme without a dot", "notebook:/callback", false],
+    ["a scheme without a dot", "notebook:/callback", true],
     ["a fragment", "https://notebook.test/callback#a", false],
     ["credentials", "https://ada:secret@notebook.test/", false],
     ["no address", "/callback", false],
@@ -139,6 +139,7 @@ describe("names that look alike", () => {
     ["clerk", "c1erk"],
     ["c1-a", "d-a"],
     ["modern", "rnodem"],
+    ["vw", "vvv"],
     ["vault-5", "vault-s"],
     ["log", "1og"],
   ])("%s and %s", (one, other) => {

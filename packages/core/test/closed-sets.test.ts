@@ -42,7 +42,11 @@ const sets: readonly (readonly [name: string, set: readonly string[], members: s
     "policy pdp_unreachable exchange_unreachable mint_unreachable audit_unavailable unauthorized unresolvable_call " +
       "body_too_large unbindable other",
   ],
-  ["OAuth errors", oauthErrorCodes, "invalid_request invalid_grant unsupported_grant_type invalid_target slow_down"],
+  [
+    "OAuth errors",
+    oauthErrorCodes,
+    "invalid_request invalid_client invalid_grant unsupported_grant_type invalid_scope invalid_target slow_down",
+  ],
 ];
 
 test.each(sets)("%s", (_, set, members) => expect(set).toEqual(members.split(" ")));

@@ -1,14 +1,17 @@
 import { distance } from "fastest-levenshtein";
 
-/** Letters and signs of agent names that people take for each other. Pairs come last: `c1` looks like `cl`, and so like `d`. */
+/**
+ * Letters and signs of agent names that people take for each other. A letter that looks like two becomes the two, so that
+ * `vw` and `wv` both look like `vvv`.
+ */
 const alike: readonly (readonly [RegExp, string])[] = [
   [/[._-]/g, ""],
+  [/m/g, "rn"],
+  [/w/g, "vv"],
+  [/d/g, "cl"],
   [/[il1]/g, "l"],
   [/[0o]/g, "o"],
   [/5/g, "s"],
-  [/rn/g, "m"],
-  [/vv/g, "w"],
-  [/cl/g, "d"],
 ];
 
 const skeleton = (name: string): string => alike.reduce((text, [from, to]) => text.replaceAll(from, to), name);
