@@ -39,8 +39,8 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
   [
     "revoked-admitted",
     "admit.ts",
-    'if (agents.some(view.isRevoked)) throw new AdmissionRefused("revoked");',
-    "",
+    "if (agents.some(view.isRevoked) || ",
+    "if (",
     view("a revoked agent > is refused from the next refresh on, also one of a later page, and stays refused"),
   ],
   [
