@@ -27,8 +27,6 @@ interface PushedHandlers {
   readonly onReset: () => void;
 }
 
-export type PushedDenials = ReturnType<typeof pushedDenials>;
-
 /**
  * What the push denies. A token lives for a minute, and the control plane issues none after the act, so that sessions, blocks and
  * quarantines are kept for `keptMs`; removed keys are kept for good. Nothing pushed makes a call admitted that was refused.
