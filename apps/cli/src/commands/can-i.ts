@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type FormatFlags, formatOf, isData, withFormat } from "../formats.ts";
-import { colors, print, printBody, shown } from "../output.ts";
+import { colors, print, printBody, printText, shown } from "../output.ts";
 
 const examples = `
 By the newest policy of each scope that the agent acts in, in a new session, without taint, under the denials of this moment.
@@ -39,6 +39,6 @@ async function canI(agent: string, target: string, dataClass: string | undefined
   for (const { scope, decision, denyReason, dataClass: of, privileged, remedy } of verdicts) {
     const where = shown(denyReason === "TARGET_NOT_DECLARED" ? `in ${scope}` : `in ${scope} for ${of}`);
     if (decision === "allow") print(`${colors.green("yes")} ${where}${privileged ? ", privileged" : ""}`);
-    else print(`${colors.red("no")}  ${where}: ${denyReason}\n    ${shown(remedy ?? "")}`);
+    else printText(`${colors.red("no")}  ${where}: ${denyReason}\n    ${shown(remedy ?? "")}`);
   }
 }
