@@ -114,17 +114,21 @@ const decisionsOfRunningMs = 2 * 86_400_000;
 /** Ends the running sessions `s` of a condition, and those beside them. Returns the ids of the former. */
 async function endThose(tx: Transaction, which: Fragment, ending: Ending, eventOf: EndEvent) {
   const ids = await endRunning(tx, which, ending, eventOf);
-  if (ids.length > 0) await endRunning(tx, tx`and s.session_id in (${besideAny(tx, ids)})`, ending, eventOf);
+  const dependent = await besideAny(tx, ids);
+  if (dependent.length > 0) await endRunning(tx, tx`and s.session_id = any(${dependent}::uuid[])`, ending, eventOf);
   return ids;
 }
 
 /** Also those beside one that is itself beside another. */
-const besideAny = (tx: Transaction, ids: readonly string[]) => tx`
-  with recursive dependent as (
-    select session_id from session_beside where beside = any(${ids as string[]}::uuid[])
-    union select b.session_id from session_beside b join dependent d on b.beside = d.session_id
-  )
-  select session_id from dependent`;
+async function besideAny(tx: Transaction, ids: readonly string[]): Promise<string[]> {
+  const found = await tx<{ session_id: string }[]>`
+    with recursive dependent as (
+      select session_id from session_beside where beside = any(${ids as string[]}::uuid[])
+      union select b.session_id from session_beside b join dependent d on b.beside = d.session_id
+    )
+    select session_id from dependent`;
+  return found.map(({ session_id }) => session_id);
+}
 
 async function endRunning(tx: Transaction, which: Fragment, { by, atMs, reason }: Ending, eventOf: EndEvent) {
   const found = await tx<{ session_id: string }[]>`
