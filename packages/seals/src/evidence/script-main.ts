@@ -7,6 +7,7 @@ import { readThumbprints, reportEvidence } from "./report.ts";
 // Runs as the last part of verify.mjs, and nowhere else.
 try {
   const { values, positionals } = parseArgs({
+    args: withDashedKeys(process.argv.slice(2)),
     allowPositionals: true,
     options: {
       jwks: { type: "string" },
@@ -29,4 +30,14 @@ try {
   if (!(cause instanceof EvidenceUnreadable) && !(cause instanceof TypeError)) throw cause;
   process.stderr.write(`${cause.message}\n`);
   process.exitCode = 2;
+}
+
+/** A thumbprint may begin with a dash, which would be taken for another option. */
+function withDashedKeys(args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    if (joined.at(-1) === "--key") joined[joined.length - 1] = `--key=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
 }
