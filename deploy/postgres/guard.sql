@@ -27,8 +27,7 @@ declare
 begin
   foreach guard in array array[
     'public.refuse_change()', 'public.refuse_change_unless_retired()', 'public.is_retired(uuid)',
-    'public.refuse_change_unless_lapsed()', 'public.refuse_change_unless_past()', 'public.first_id_of(date)',
-    'public.months_after(date, integer)'
+    'public.refuse_change_unless_lapsed()', 'public.first_id_of(date)', 'public.months_after(date, integer)'
   ]::regprocedure[] loop
     execute format('alter function %s owner to %I', guard, current_user);
   end loop;
@@ -46,7 +45,7 @@ begin
     select tgrelid from pg_trigger
     where tgname in ('append_only', 'append_only_whole') and tgenabled = 'A' and tgqual is null and tgattr = ''
       and tgfoid in ('public.refuse_change()'::regprocedure, 'public.refuse_change_unless_retired()'::regprocedure,
-        'public.refuse_change_unless_lapsed()'::regprocedure, 'public.refuse_change_unless_past()'::regprocedure)
+        'public.refuse_change_unless_lapsed()'::regprocedure)
     group by tgrelid having count(*) = 2
   ), month as (
     select inhrelid as oid, relname from pg_inherits join pg_class on pg_class.oid = inhrelid

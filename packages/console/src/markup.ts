@@ -61,3 +61,12 @@ export function facts(pairs: readonly (readonly [name: string, value: Content])[
 
 /** The service's sign: two who are connected. */
 export const mark = html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><circle cx="3.5" cy="8" r="2.5"/><circle cx="12.5" cy="8" r="2.5"/><path d="M6 8h4"/></svg>`;
+
+/** The head of every page. `styles`: names of assets. */
+export const head = (title: string, styles: readonly string[]): Markup => html`<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Agent Authorization</title>
+<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
+${styles.map((name) => html`<link rel="stylesheet" href="/console/assets/${name}">\n`)}</head>`;

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { isolated, type Markup, mark } from "./markup.ts";
+import { head, isolated, type Markup, mark } from "./markup.ts";
 import type { ConsolePorts, Query, Viewer } from "./ports.ts";
 
 /** The parts of the console that the navigation leads to. */
@@ -45,16 +45,7 @@ export const layout = (
   version: string,
 ): Markup => html`<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Agent Authorization</title>
-<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/console/assets/base.css">
-<link rel="stylesheet" href="/console/assets/parts.css">
-${plots && html`<link rel="stylesheet" href="/console/assets/uplot.css">`}
-</head>
+${head(title, ["base.css", "parts.css", ...(plots ? ["uplot.css"] : [])])}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 ${header(viewer, section)}

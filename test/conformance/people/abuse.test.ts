@@ -147,7 +147,7 @@ describe("a form that no page of ours sent changes nothing", () => {
     ["from another site of the same domain", {}, { "sec-fetch-site": "same-site" }],
     ["with another origin, by a browser that says no more", {}, { origin: "https://evil.test", "sec-fetch-site": "" }],
     ["without its token", { form: "" }, {}],
-    ["with a token of somebody else", { form: "A".repeat(43) }, {}],
+    ["with a token of another person", { form: "A".repeat(43) }, {}],
   ])("%s", async (_name, fields, headers) => {
     const { begin } = await stockClient(stack);
     const browser = stack.browser("ada");

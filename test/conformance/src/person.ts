@@ -10,7 +10,7 @@ export interface Shown {
 
 /** A person's browser without scripts: cookies of the control plane, its redirects, its forms. */
 export interface PersonBrowser {
-  /** Follows redirects until a page, or an address of somebody else. It signs in where it is led to the provider. */
+  /** Follows redirects until a page, or an address of another site. At the provider it signs in. */
   visit(url: string | URL): Promise<Shown>;
   /** Sends the form of a page with its hidden fields, and these. `at`: another process of the same issuer. */
   submit(

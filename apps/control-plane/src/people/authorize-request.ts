@@ -22,7 +22,7 @@ export type AuthorizeReading =
     }
   /** Nothing is trusted enough to send the browser anywhere: the person sees the sentence. */
   | { readonly kind: "unusable"; readonly why: string }
-  /** The client is told at its redirect address. */
+  /** The browser takes the error to the client, at its redirect address. */
   | {
       readonly kind: "refused";
       readonly error: AuthorizeError;

@@ -9,8 +9,8 @@ export const linkSeconds = 600;
 type LinkDeps = Pick<ConsentDeps, "people" | "questions" | "issuer" | "askPerson">;
 
 /**
- * Where the person of the session can admit a call that was denied just now for want of a consent; the person is told of
- * it. Undefined for any other result, and where no person can sign in. It stores nothing: the link is sealed.
+ * Where the person of the session can admit a call that was denied just now for want of a consent; the webhook tells the
+ * person. Undefined for any other result, and where no person can sign in. It stores nothing: the link is sealed.
  */
 export async function consentUrlOf(deps: LinkDeps, result: Authorized): Promise<string | undefined> {
   if (deps.people === undefined || result.kind !== "decided" || !isConsentable(result.record)) return undefined;

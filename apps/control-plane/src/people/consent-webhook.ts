@@ -19,7 +19,7 @@ interface WebhookSettings {
 const timeoutMs = 10_000;
 /** Questions on their way. What is more is not sent: the answer to the call has the same link. */
 const mostAtOnce = 100;
-/** A denied agent tries again: the person is told once in the life of a link. */
+/** A denied agent tries again: one message in the life of a link is enough. */
 const rememberedQuestions = 10_000;
 
 /**

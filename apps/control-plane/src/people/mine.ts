@@ -21,7 +21,7 @@ export async function mine({ audit, clock }: ConsentDeps, { subject }: SignedIn)
   return { sessions, more: found.length > shownSessions };
 }
 
-/** Ends one of the person's sessions, or all. True if it ended any; of somebody else's none. */
+/** Ends one of the person's sessions, or all. True if it ended any; it ends no other person's. */
 export async function endMine(
   deps: ConsentDeps,
   { subject }: SignedIn,

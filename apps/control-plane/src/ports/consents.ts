@@ -59,7 +59,7 @@ export interface BesideQuery {
   readonly nowMs: number;
 }
 
-/** SHA-256 stands for each secret. */
+/** Of each secret there is the SHA-256 alone. */
 export interface NewGrant {
   readonly grantId: string;
   readonly agent: string;

@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import type { UpstreamEntry } from "../protocols/protocols.ts";
 import { readUpstreams, upstreamsFile } from "../upstreams/upstreams-file.ts";
 
-/** Stands for the address of whichever enforcement point serves the file. */
+/** In place of the public address, which each enforcement point that serves the file has from its settings. */
 const anywhere = new URL("https://enforcement-point.invalid");
 
 /**

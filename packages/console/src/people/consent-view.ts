@@ -26,7 +26,7 @@ interface AskedTool {
   readonly by: readonly string[];
 }
 
-/** What is asked, of whom, and by whom. */
+/** A question: the person, the client or agent that asks, and the scopes. */
 export interface ConsentAsk {
   readonly person: Person;
   readonly asked: readonly AskedScope[];

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { isolated, type Markup, mark } from "../markup.ts";
+import { head, isolated, type Markup, mark } from "../markup.ts";
 
 /** A page for the person whose agents ask for something; the console's pages are for those who operate the service. */
 export interface PersonView {
@@ -29,16 +29,7 @@ export const personLayout = (
   version: string,
 ): Markup => html`<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Agent Authorization</title>
-<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/console/assets/base.css">
-<link rel="stylesheet" href="/console/assets/parts.css">
-<link rel="stylesheet" href="/console/assets/people.css">
-</head>
+${head(title, ["base.css", "parts.css", "people.css"])}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header>

@@ -1,15 +1,6 @@
 -- What people answered on the consent page, and what clients of the authorization server hold (docs/reference/oauth.md).
 -- Codes, handles and refresh tokens are kept as their SHA-256. Nothing is a record: the events tell what was consented to.
 
-create function refuse_change_unless_past() returns trigger language plpgsql as $$
-begin
-  if tg_op = 'DELETE' and old.expires_at < now() - interval '1 day' then
-    return old;
-  end if;
-  raise exception 'table % is append-only', tg_table_name using errcode = 'insufficient_privilege';
-end
-$$;
-
 -- The key decides that a question is answered once.
 create table consent_answer (
   question_id uuid primary key,
@@ -70,18 +61,21 @@ declare
   name text;
 begin
   foreach name in array array['consent_answer', 'session_beside', 'oauth_grant', 'oauth_token'] loop
-    execute format('create trigger append_only before update or delete on %I for each row execute function refuse_change_unless_past()', name);
+    execute format('create trigger append_only before update or delete on %I for each row execute function refuse_change_unless_lapsed()', name);
     execute format('create trigger append_only_whole before truncate on %I for each statement execute function refuse_change()', name);
     execute format('alter table %I enable always trigger append_only, enable always trigger append_only_whole', name);
   end loop;
 end
 $$;
 
--- A batch of what ended a day ago or longer; how many went. A grant goes in the batch after its tokens.
+-- A batch of what ended a day ago or longer, sign-ins too; how many went. A grant goes in the batch after its tokens.
 create function purge_past_consents() returns int language sql security definer
 set search_path = public, pg_temp
 begin atomic
-  with answers as (
+  with sign_ins as (
+    delete from sign_in where ctid = any (array(
+      select ctid from sign_in where expires_at < now() - interval '1 day' limit 5000)) returning 1
+  ), answers as (
     delete from consent_answer where ctid = any (array(
       select ctid from consent_answer where expires_at < now() - interval '1 day' limit 5000)) returning 1
   ), besides as (
@@ -96,7 +90,7 @@ begin atomic
         and not exists (select from oauth_token t where t.grant_id = g.grant_id)
       limit 5000)) returning 1
   )
-  select (select count(*) from answers)::int + (select count(*) from besides)::int
-    + (select count(*) from tokens)::int + (select count(*) from grants)::int;
+  select (select count(*) from sign_ins)::int + (select count(*) from answers)::int
+    + (select count(*) from besides)::int + (select count(*) from tokens)::int + (select count(*) from grants)::int;
 end;
 revoke execute on function purge_past_consents() from public;

@@ -9,7 +9,7 @@ create index pushed_event_in_order on pushed_event (recorded_in);
 create index pushed_event_by_expiry on pushed_event (expires_at);
 
 create trigger append_only before update or delete on pushed_event
-  for each row execute function refuse_change_unless_past();
+  for each row execute function refuse_change_unless_lapsed();
 create trigger append_only_whole before truncate on pushed_event for each statement execute function refuse_change();
 alter table pushed_event enable always trigger append_only, enable always trigger append_only_whole;
 
