@@ -151,6 +151,23 @@ describe("the page's script", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("shows times of the reader's zone with UTC in their titles, and takes them in a filter", async () => {
+    const { page, complaints } = await signedIn("/console/decisions?since=2026-01-31%2012:00", {
+      timezoneId: "Asia/Kolkata",
+    });
+    const since = page.getByLabel("Since", { exact: true });
+    expect(await since.inputValue()).toBe("2026-01-31 17:30:00");
+    const shown = page.locator("tbody time").first();
+    const at = new Date((await shown.getAttribute("datetime")) ?? "");
+    const local = new Date(at.getTime() + 5.5 * 3_600_000).toISOString();
+    expect(await shown.textContent()).toBe(local.slice(0, 19).replace("T", " "));
+    expect(await shown.getAttribute("title")).toBe(`${at.toISOString().slice(0, 19).replace("T", " ")} UTC`);
+    await since.fill("2026-02-01 05:30");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.waitForURL("**since=2026-02-01T00%3A00%3A00Z**");
+    expect(complaints).toEqual([]);
+  });
+
   test("is not needed for reading", async () => {
     const { page } = await signedIn("/console", { javaScriptEnabled: false });
     await page.getByText("As a table").click();

@@ -90,13 +90,39 @@ describe("decisions", () => {
   });
 
   test.each([
-    "outcome=perhaps",
-    "since=soon",
-    "nonsense=1",
-    "outcome=deny&outcome=allow",
-    "since=2026-02-02&until=2026-01-01",
-  ])("?%s is rejected with the fault", async (query) => {
-    const refused = await look(`/console/decisions?${query}`);
+    ["outcome=perhaps", "f-outcome", "perhaps"],
+    ["since=soon", "f-since", "soon"],
+    ["since=2026-02-02&until=2026-01-01", "f-since", "2026-02-02"],
+    ["last=2h&agent=kept", "f-last", "kept"],
+    ["last=1h&until=2026-01-01", "f-last", "2026-01-01"],
+    ["nonsense=typed", undefined, "nonsense"],
+  ])("?%s keeps the form as it was filled in, with the fault beside its field", async (query, field, typed) => {
+    const { status, text } = await look(`/console/decisions?${query}`);
+    expect(status).toBe(400);
+    expect(text).toContain("This filter cannot be applied");
+    expect(text).toContain(typed);
+    expect(text).not.toContain("<table");
+    const faulty = [
+      ...text.matchAll(/<(?:input|select) id="([^"]+)"[^>]* aria-invalid="true" aria-describedby="([^"]+)"/g),
+    ];
+    expect(faulty.map(([, id]) => id)).toEqual(field === undefined ? [] : [field]);
+    for (const [, , fault] of faulty) expect(text).toContain(`<p class="fault" id="${fault}">`);
+  });
+
+  test("a relative span begins so long ago, and its pages share that beginning", async () => {
+    const agent = "spanner";
+    for (const minutes of [5, 30, 45]) {
+      await records.record({ acting_agent: agent, decided_at: new Date(Date.now() - minutes * 60_000) });
+    }
+    const first = await look(`/console/decisions?agent=${agent}&last=1h&limit=2`);
+    const next = /<a rel="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const second = await look(next);
+    expect([ids(first.text).length, ids(second.text).length]).toEqual([2, 1]);
+    expect(ids((await look(`/console/decisions?agent=${agent}&last=15m`)).text)).toHaveLength(1);
+  });
+
+  test("a repeated parameter is rejected with the fault", async () => {
+    const refused = await look("/console/decisions?outcome=deny&outcome=allow");
     expect(refused.status).toBe(400);
     expect(refused.text).toContain("<h1>Invalid address</h1>");
   });

@@ -1,5 +1,7 @@
 // Live follow: fetches the page again and replaces the table where it has changed.
 
+import { clockOf, localize } from "./times.js";
+
 const intervalMs = 2000;
 const box = document.querySelector("[data-follow]");
 const status = document.querySelector("[data-follow-status]");
@@ -27,12 +29,14 @@ async function refresh() {
   if (!response.ok) throw new Error(`the service returned ${response.status}`);
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
   const shown = document.getElementById("live");
-  if (!fresh || !shown || fresh.textContent === shown.textContent) return;
+  if (!fresh || !shown) return;
+  localize(fresh);
+  if (fresh.textContent === shown.textContent) return;
   const before = new Set(rowsOf(shown).map(keyOf));
   const added = rowsOf(fresh).filter((row) => !before.has(keyOf(row)));
   for (const row of added) row.classList.add("fresh");
   shown.replaceWith(document.importNode(fresh, true));
-  status.textContent = `Following. ${added.length} new at ${new Date().toISOString().slice(11, 19)}.`;
+  status.textContent = `Following. ${added.length} new at ${clockOf(new Date())}.`;
 }
 
 const rowsOf = (table) => [...table.querySelectorAll("tbody tr")];

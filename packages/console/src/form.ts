@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Markup } from "./markup.ts";
+import { isolated, type Markup, notice } from "./markup.ts";
 import type { Query } from "./ports.ts";
 
 export interface Field {
@@ -7,25 +7,62 @@ export interface Field {
   readonly label: string;
   /** Without options, a text field. */
   readonly options?: readonly (readonly [value: string, label: string])[];
+  /** What an empty choice means. Default: any. */
+  readonly unchosen?: string;
   readonly isTime?: true;
 }
 
-/** A page's filter. The address holds it, so a filtered page can be linked to. */
+/** What is wrong with a query: the parameter, and how it must be. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A page's filter with what was entered, and beside each field what is wrong with it. The address holds the filter. */
 export const filterForm = (
   path: string,
   fields: readonly Field[],
   query: Query,
-): Markup => html`<form class="filter" action="${path}" role="search" aria-label="Filter">
-${fields.map((field) => html`<div><label for="f-${field.name}">${field.label}</label>${control(field, query[field.name] ?? "")}</div>`)}
+  issues: readonly Issue[] = [],
+): Markup => html`${issues.length > 0 && faultNotice(fields, issues)}
+<form class="filter" action="${path}" role="search" aria-label="Filter">
+${fields.map((field) =>
+  fieldRow(
+    field,
+    query[field.name] ?? "",
+    issues.find((issue) => issue.path === field.name),
+  ),
+)}
 <div class="filter-actions"><button class="primary">Filter</button> <a href="${path}">Clear</a></div>
 </form>`;
 
-function control({ name, options, isTime }: Field, value: string): Markup {
+const fieldRow = (field: Field, value: string, issue: Issue | undefined): Markup => {
+  const fault = issue && html`<p class="fault" id="e-${field.name}">${isolated(issue.message)}</p>`;
+  return html`<div><label for="f-${field.name}">${field.label}</label>${control(field, value, issue !== undefined)}${fault}</div>`;
+};
+
+/** Where the faults are, and those that no field of the form shows. */
+function faultNotice(fields: readonly Field[], issues: readonly Issue[]): Markup {
+  const labelOf = (path: string) => fields.find(({ name }) => name === path)?.label;
+  return notice(
+    "deny",
+    "This filter cannot be applied",
+    html`<ul>${issues.map(({ path, message }) => {
+      const label = labelOf(path);
+      return html`<li>${label === undefined ? html`<code>${path || "address"}</code>` : html`<a href="#f-${path}">${label}</a>`} ${isolated(message)}</li>`;
+    })}</ul>`,
+  );
+}
+
+function control({ name, options, unchosen = "any", isTime }: Field, value: string, isFaulty: boolean): Markup {
+  const fault = isFaulty && html` aria-invalid="true" aria-describedby="e-${name}"`;
   if (options === undefined) {
-    const hint = isTime && html` placeholder="2026-01-31 12:00"`;
-    return html`<input id="f-${name}" name="${name}" value="${value}" autocomplete="off" spellcheck="false"${hint}>`;
+    const hint = isTime && html` placeholder="2026-01-31 12:00" data-time`;
+    return html`<input id="f-${name}" name="${name}" value="${value}" autocomplete="off" spellcheck="false"${hint}${fault}>`;
   }
-  return html`<select id="f-${name}" name="${name}"><option value="">any</option>${options.map(
+  const isOther = value !== "" && !options.some(([option]) => option === value);
+  const offered = isOther ? [...options, [value, value] as const] : options;
+  return html`<select id="f-${name}" name="${name}"${fault}><option value="">${unchosen}</option>${offered.map(
     ([option, label]) => html`<option value="${option}"${option === value && html` selected`}>${label}</option>`,
   )}</select>`;
 }
@@ -33,17 +70,20 @@ function control({ name, options, isTime }: Field, value: string): Markup {
 export const asOptions = (values: readonly string[]): readonly (readonly [string, string])[] =>
   values.map((value) => [value, value.replaceAll("_", " ")] as const);
 
-/** Date and time as people type them: without seconds or offset. */
-const loose = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?)?$/;
-
-function toInstant(text: string): string {
-  const [, day, minute = "00:00", seconds = ":00"] = loose.exec(text.replace(/Z$/, "")) ?? [];
-  return day === undefined ? text : `${day}T${minute}${seconds}Z`;
+/** The rows that a filter selects, or what is wrong with it. @throws any other fault of the read */
+export async function filtered<Rows>(
+  read: () => Promise<Rows>,
+): Promise<{ readonly rows: Rows; readonly issues?: never } | { readonly rows?: never; readonly issues: Issue[] }> {
+  try {
+    return { rows: await read() };
+  } catch (thrown) {
+    return { issues: issuesOf(thrown) };
+  }
 }
 
-/** The query with its times as the audit API takes them. */
-export const withInstants = (query: Query): Query => ({
-  ...query,
-  ...(query.since !== undefined && { since: toInstant(query.since) }),
-  ...(query.until !== undefined && { until: toInstant(query.until) }),
-});
+/** @throws what is no refusal of the query */
+function issuesOf(thrown: unknown): Issue[] {
+  const { code, details } = thrown as { readonly code?: unknown; readonly details?: { readonly issues?: unknown } };
+  if (code === "invalid_request" && Array.isArray(details?.issues)) return details.issues as Issue[];
+  throw thrown;
+}

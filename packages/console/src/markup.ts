@@ -23,10 +23,16 @@ export const codes = (names: readonly string[]): Markup =>
     ? html`<span class="none">none</span>`
     : html`${names.map((name, at) => html`${at > 0 && ", "}<code>${name}</code>`)}`;
 
-/** UTC, to the second. */
-export function time(epochMs: number): Markup {
+/** UTC, to the second; `times.js` shows the reader's zone. */
+export const time = (epochMs: number): Markup => moment(epochMs, false);
+
+/** The same where recency matters: `times.js` shows how long ago it was. */
+export const age = (epochMs: number): Markup => moment(epochMs, true);
+
+function moment(epochMs: number, isAge: boolean): Markup {
   const iso = new Date(epochMs).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`;
+  const text = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+  return html`<time datetime="${iso}" title="${text} UTC"${isAge && html` data-age`}>${text}</time>`;
 }
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });

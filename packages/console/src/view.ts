@@ -38,7 +38,7 @@ export interface Page {
   render(ports: ConsolePorts, request: PageRequest): View | Promise<View>;
 }
 
-/** A whole page. Only live follow and plots need the scripts. */
+/** A whole page. Only live follow, plots and local times need the scripts. */
 export const layout = (
   { title, section, body, plots }: View,
   viewer: Viewer | undefined,
@@ -53,7 +53,8 @@ ${header(viewer, section)}
 <h1>${title}</h1>
 ${body}
 </main>
-<footer><p>Agent Authorization Service ${version}. Read-only. All times are UTC.</p></footer>
+<footer><p>Agent Authorization Service ${version}. Read-only. <span data-zone>All times are UTC.</span></p></footer>
+<script type="module" src="/console/assets/times.js"></script>
 ${viewer && html`<script type="module" src="/console/assets/follow.js"></script>`}
 ${plots && html`<script src="/console/assets/uplot.js"></script><script type="module" src="/console/assets/plots.js"></script>`}
 </body>

@@ -12,10 +12,11 @@ import {
   withoutDirection,
 } from "@svc/core";
 import { html } from "hono/html";
-import { type Field, filterForm, withInstants } from "../form.ts";
+import { type Field, filterForm } from "../form.ts";
 import { badge, count, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
 import type { ConsoleReads, Listed, Query } from "../ports.ts";
+import { withInstants } from "../span.ts";
 import { pageOf, table } from "../table.ts";
 import { lineDiff } from "../text-diff.ts";
 import type { Page } from "../view.ts";
@@ -31,10 +32,10 @@ const fields: readonly Field[] = [
 
 export const wouldBlockPage: Page = {
   path,
-  async render({ reads }, { query }) {
+  async render({ reads, clock }, { query }) {
     const { scope } = query;
     const [groups, scopes] = await Promise.all([
-      reads.wouldBlocks(withInstants(query)),
+      reads.wouldBlocks(withInstants(query, clock.nowMs())),
       scope === undefined ? reads.observedByScope(newestObserved) : [],
     ]);
     return {
