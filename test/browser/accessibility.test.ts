@@ -65,6 +65,7 @@ describe("in light and dark mode, at 375 and 1440 px", () => {
     ["the sessions", () => "/console/sessions"],
     ["a session", ({ story }) => `/console/sessions/${story.sessionId}`],
     ["the denials", () => "/console/denials"],
+    ["the events", () => "/console/events"],
     ["a page that is not there", () => "/console/nowhere"],
     ["a refused address", () => "/console/decisions?outcome=perhaps"],
   ])("%s passes the accessibility rules, and fits the width", async (_name, pathOf) => {

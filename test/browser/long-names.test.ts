@@ -80,6 +80,7 @@ describe("the longest names, also with a direction mark, fit the window in light
     ["the sessions of a person", () => `/console/sessions${query({ user_sub: userSub, scope })}`],
     ["a session", () => `/console/sessions/${created.sessionId}`],
     ["the denials", () => "/console/denials"],
+    ["the events", () => "/console/events"],
     ["an agent that is not there", () => `/console/agents/${"z".repeat(128)}`, 404],
     ["a scope that is not there", () => `/console/scope${query({ name: "Z".repeat(255) })}`, 404],
     ["a refused address", () => `/console/decisions${query({ ["Q".repeat(255)]: "1" })}`, 400],

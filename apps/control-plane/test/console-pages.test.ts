@@ -297,6 +297,46 @@ test("the page of denials shows each with its reason and actor", async () => {
   expect((await look("/console")).text).toContain("it is hostile");
 });
 
+describe("the page of events", () => {
+  test("names who did what to whom, with links and readable details", async () => {
+    await plane.send("/v1/agents", { body: { name: "actor", manifest: aManifest("expenses"), override: {} } });
+    const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada" } });
+    await plane.send("/v1/blocks/tool/mcp:shelf", { method: "PUT", body: { reason: "it leaks" } });
+    const page = unescaped((await look("/console/events?limit=4")).text);
+    for (const text of ["Manifest accepted by a person", "Consent granted", "Block set", "it leaks", "alice"]) {
+      expect(page).toContain(text);
+    }
+    expect(page).toContain('href="/console/agents/actor"');
+    expect(page).toContain(`href="/console/sessions/${json.session_id}"`);
+    expect(page).toContain('href="/console/tool?name=mcp%3Ashelf"');
+    expect(page).toContain('<span class="quiet">policy version</span> ');
+    expect(page).not.toContain("policy_sha256");
+  });
+
+  test("filters by kind, actor, agent and session, as the API does", async () => {
+    const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada" } });
+    await plane.send("/v1/token/renew", { token: String(json.root_grant), body: { count: 2 } });
+    for (const query of [
+      "kind=consent_granted",
+      "actor=alice",
+      "actor=ada",
+      "agent=planner",
+      `session_id=${json.session_id}`,
+    ]) {
+      const { data } = await api(`/v1/audit/events?${query}&limit=200`);
+      const events = data as unknown as { actor: string; kind: string }[];
+      const page = await look(`/console/events?${query}&limit=200`);
+      expect(events.length).toBeGreaterThan(0);
+      expect(page.text.match(/<tr role="row">/g)).toHaveLength(events.length + 1);
+      const [name, value] = query.split("=");
+      if (name === "actor") expect(events.filter(({ actor }) => actor !== value)).toEqual([]);
+    }
+    const renewals = await look("/console/events?actor=ada&kind=token_renewed");
+    expect(renewals.text).toContain("Token renewed");
+    expect((await look("/console/events?actor=zoe")).text).toContain("No events match");
+  });
+});
+
 test("a name with a direction mark is isolated wherever a page shows it", async () => {
   const turned = "eve\u202e\u2066dlrow";
   const name = `books ${turned}`;
@@ -310,7 +350,7 @@ test("a name with a direction mark is isolated wherever a page shows it", async 
   await plane.send(`/v1/blocks/scope/${encodeURIComponent(name)}`, { method: "PUT", body: { reason: turned } });
   const scope = new URLSearchParams({ name });
   const shown = [
-    ...["", "/decisions", "/would-block", "/scopes", "/agents", "/agents/turner", "/sessions", "/denials"],
+    ...["", "/decisions", "/would-block", "/scopes", "/agents", "/agents/turner", "/sessions", "/denials", "/events"],
     ...[
       `/scope?${scope}`,
       `/actions/${action}`,
@@ -382,6 +422,7 @@ describe("without data", () => {
         "/console/agents",
         "/console/sessions",
         "/console/denials",
+        "/console/events",
       ]) {
         const page = await there.look(path);
         expect(page.status).toBe(200);

@@ -9,6 +9,7 @@ import { actionPage } from "./pages/action.ts";
 import { agentPage, agentsPage } from "./pages/agents.ts";
 import { decisionsPage } from "./pages/decisions.ts";
 import { denialsPage } from "./pages/denials.ts";
+import { eventsPage } from "./pages/events.ts";
 import { overviewPage } from "./pages/overview.ts";
 import { scopePage, scopesPage } from "./pages/scopes.ts";
 import { sessionPage, sessionsPage } from "./pages/sessions.ts";
@@ -40,6 +41,7 @@ const pages: readonly Page[] = [
   sessionsPage,
   sessionPage,
   denialsPage,
+  eventsPage,
 ];
 
 type Answer = Response | Promise<Response>;

@@ -124,6 +124,8 @@ export interface ConsoleReads {
   blocks(limit: number): Promise<readonly StandingBlock[]>;
   revokedAgents(query: Query): Promise<Listed<AdministrativeEvent>>;
   revokedSessions(limit: number): Promise<readonly AdministrativeEvent[]>;
+  /** Newest first. */
+  events(query: Query): Promise<Listed<AdministrativeEvent>>;
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
 }

@@ -12,6 +12,7 @@ const sections = [
   { path: "/console/agents", name: "Agents" },
   { path: "/console/sessions", name: "Sessions" },
   { path: "/console/denials", name: "Denials" },
+  { path: "/console/events", name: "Events" },
 ] as const;
 
 export interface View {

@@ -22,6 +22,7 @@ export const fakeReads = (): ConsoleReads => ({
   blocks: async () => [],
   revokedAgents: async () => none,
   revokedSessions: async () => [],
+  events: async () => none,
   failingChecks: async () => [],
 });
 

@@ -153,7 +153,7 @@ function readsOf(text: string): ConsoleReads {
     agent: text,
     sessionId: id,
     reason: text,
-    details: {},
+    details: { kind: "tool", ref: text, user_sub: text, scope: text, path: text, until: text, [text]: text },
   };
   const mark = {
     agent: text,
@@ -202,6 +202,7 @@ function readsOf(text: string): ConsoleReads {
       })),
     revokedAgents: async () => listOf(event),
     revokedSessions: async () => [event],
+    events: async () => listOf(event, { ...event, details: { ...event.details, sign_in_id: text, policy_version: 1 } }),
     failingChecks: async () => [],
   };
 }
@@ -224,6 +225,7 @@ test.each(corpus)("stored markup stays text on every page: %s", async (text) => 
     [`/console/sessions?user_sub=${scope}`, 3],
     [`/console/sessions/${id}`, 8],
     ["/console/denials", 10],
+    ["/console/events", 20],
   ] as const) {
     const { status, text: page } = await look(path);
     expect([path, status]).toEqual([path, 200]);

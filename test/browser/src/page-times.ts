@@ -42,6 +42,8 @@ try {
     "/console/sessions",
     `/console/sessions/${sessionId}`,
     "/console/denials",
+    "/console/events",
+    "/console/events?actor=ada@example.com",
   ];
   const readCpu = async () => [cpuOfProcess(stand.plane.pid), await database.cpuMs()];
   console.log(`${decisions} decisions, ${loads} loads a page

@@ -43,15 +43,26 @@ function sourcesOf(sql: Sql, query: EventQuery) {
   return sql`(${events(sql, query)}) union all (${renewals(sql, query)})`;
 }
 
+/** An agent renews under its own name, a person in their own sessions: both have an index, the actor has none. */
+function renewals(sql: Sql, query: EventQuery) {
+  const { actor } = query;
+  if (actor === undefined) return renewalsThat(sql, query, sql``);
+  const inOwnSessions = sql`and agent is null and actor = ${actor}
+    and session_id = any(array(select session_id from session where user_sub = ${actor}))`;
+  return sql`(${renewalsThat(sql, query, sql`and agent = ${actor}`)})
+    union all (${renewalsThat(sql, query, inOwnSessions)})`;
+}
+
 const events = (sql: Sql, query: EventQuery) => sql`
   select event_id, kind, ts, actor, session_id, agent, reason, details from administrative_event
   where ${query.kind === undefined ? sql`true` : sql`kind = ${query.kind}`}
+    ${query.actor === undefined ? sql`` : sql`and actor = ${query.actor}`}
     ${newestThat(sql, query, sql`event_id`, sql`ts`)}`;
 
-const renewals = (sql: Sql, query: EventQuery) => sql`
+const renewalsThat = (sql: Sql, query: EventQuery, which: Fragment) => sql`
   select renewal_id as event_id, 'token_renewed' as kind, spent_at as ts, actor, session_id, agent, null as reason,
     jsonb_strip_nulls(jsonb_build_object('prover', prover)) as details
-  from spend where kind = 'renewal' ${newestThat(sql, query, sql`renewal_id`, sql`spent_at`)}`;
+  from spend where kind = 'renewal' ${which} ${newestThat(sql, query, sql`renewal_id`, sql`spent_at`)}`;
 
 const newestThat = (
   sql: Sql,

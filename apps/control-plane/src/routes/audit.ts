@@ -1,4 +1,5 @@
 import {
+  type AdministrativeEvent,
   agentVerdicts,
   auditEventPage,
   chainRead,
@@ -104,16 +105,10 @@ export function auditRoutes(app: App, deps: Deps): void {
   list("GET /v1/audit/events", {
     access: "audit",
     summary: "Read the acts beside the decisions: consents, manifests, renewals, revocations, blocks, keys.",
-    query: eventsQuery,
+    ...eventReads(deps),
     page: auditEventPage,
     description: "One page, newest first.",
-    rows: async ({ query: { kind, sessionId, agent, since: sinceMs, until: untilMs }, after, limit }) => {
-      // No session has an id of another form.
-      if (sessionId !== undefined && !isUuid(sessionId)) return [];
-      return deps.audit.events({ kind, sessionId, agent, sinceMs, untilMs, after, limit });
-    },
     item: ({ atMs, ...event }) => ({ ...event, ts: iso(atMs) }),
-    position: ({ eventId }) => eventId,
   });
 
   list("GET /v1/audit/would-block", {
@@ -152,6 +147,17 @@ export const decisionReads = ({ audit }: Deps) => ({
     return audit.decisions({ filter: { ...filter, sinceMs, untilMs }, after: afterSeq, limit });
   },
   position: ({ seq }: DecisionRow) => String(seq),
+});
+
+export const eventReads = ({ audit }: Deps) => ({
+  query: eventsQuery,
+  async rows({ query, after, limit }: ListRequest<typeof eventsQuery>): Promise<readonly AdministrativeEvent[]> {
+    const { limit: _limit, cursor: _cursor, since: sinceMs, until: untilMs, ...filter } = query;
+    // No session has an id of another form.
+    if (filter.sessionId !== undefined && !isUuid(filter.sessionId)) return [];
+    return audit.events({ ...filter, sinceMs, untilMs, after, limit });
+  },
+  position: ({ eventId }: AdministrativeEvent) => eventId,
 });
 
 export const wouldBlockReads = (deps: Deps) => ({

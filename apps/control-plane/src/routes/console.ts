@@ -14,7 +14,7 @@ import { decodeQuery, readQuery } from "../http/query.ts";
 import type { App, PagedRead } from "../http/routes.ts";
 import { consolePeople } from "../people/console-people.ts";
 import { agentReads } from "./agents.ts";
-import { decisionReads, wouldBlockReads } from "./audit.ts";
+import { decisionReads, eventReads, wouldBlockReads } from "./audit.ts";
 import type { Deps } from "./deps.ts";
 import { scopeReads } from "./manifests.ts";
 import { sessionReads } from "./sessions.ts";
@@ -114,6 +114,7 @@ function consoleReads(deps: Deps): ConsoleReads {
       position: ({ eventId }) => eventId,
     }),
     revokedSessions: (limit) => deps.audit.events({ kind: "session_revoked", after: undefined, limit }),
+    events: list("/console/events", eventReads(deps)),
     failingChecks: () => failingProbes(deps.probes),
   };
 }

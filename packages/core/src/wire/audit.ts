@@ -180,6 +180,7 @@ export const eventsQuery = withSpan(
     kind: z.enum(administrativeEventKinds).optional(),
     session_id: exact.optional(),
     agent: agentName.optional().meta({ description: "The agent it concerns." }),
+    actor: exact.optional().meta({ description: "The label of the bearer, or who held the token." }),
     ...span,
   }),
 );

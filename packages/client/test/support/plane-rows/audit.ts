@@ -167,9 +167,9 @@ export const auditRows: readonly Row[] = [
   },
   {
     name: "events",
-    call: (svc) => svc.audit.events({ kind: "block_set", sessionId: "s", since: new Date(t) }),
+    call: (svc) => svc.audit.events({ kind: "block_set", actor: "alice", sessionId: "s", since: new Date(t) }),
     route: "GET /v1/audit/events",
-    query: { kind: "block_set", session_id: "s", since: t },
+    query: { kind: "block_set", actor: "alice", session_id: "s", since: t },
     bearer: "audit-bearer",
     response: [200, { data: [{ ...event, event_id: "e", session_id: null }], page: lastPage }],
     want: { data: [{ ...event, eventId: "e", sessionId: null }], page: { nextCursor: null, limit: 50 } },
