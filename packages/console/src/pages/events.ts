@@ -1,8 +1,9 @@
 import { type AdministrativeEvent, administrativeEventKinds } from "@svc/core";
 import { html } from "hono/html";
 import { actorOf, detailList, eventNames, subjectsOf } from "../event-words.ts";
-import { type Field, filterForm, withInstants } from "../form.ts";
+import { type Field, filtered, filterForm } from "../form.ts";
 import { time } from "../markup.ts";
+import { lastIssues, spanFields, withInstants } from "../span.ts";
 import { type Column, pageOf } from "../table.ts";
 import type { Page } from "../view.ts";
 
@@ -14,8 +15,7 @@ const fields: readonly Field[] = [
   { name: "actor", label: "By" },
   { name: "agent", label: "Agent it concerns" },
   { name: "session_id", label: "Session" },
-  { name: "since", label: "Since (UTC)", isTime: true },
-  { name: "until", label: "Until (UTC)", isTime: true },
+  ...spanFields,
 ];
 
 export const eventColumns: readonly Column<AdministrativeEvent>[] = [
@@ -29,13 +29,18 @@ export const eventColumns: readonly Column<AdministrativeEvent>[] = [
 
 export const eventsPage: Page = {
   path: eventsPath,
-  async render({ reads }, { query }) {
-    const events = await reads.events(withInstants(query));
+  async render({ reads, clock }, { query }) {
+    // A cursor is bound to its query, so the pages of a relative span share its beginning.
+    const asked = withInstants(query, clock.nowMs());
+    const { rows: events, issues } = await filtered(() => reads.events(asked));
+    const shown = { title: "Events", section: "Events" } as const;
+    if (events === undefined) {
+      return { ...shown, status: 400, body: filterForm(eventsPath, fields, query, [...lastIssues(query), ...issues]) };
+    }
     return {
-      title: "Events",
-      section: "Events",
+      ...shown,
       body: html`${filterForm(eventsPath, fields, query)}
-${pageOf(eventsPath, query, events, {
+${pageOf(eventsPath, asked, events, {
   caption: "Consents, manifests, revocations, blocks, keys, sign-ins and views; newest first",
   columns: eventColumns,
   whenEmpty:
