@@ -43,16 +43,20 @@ requires("promtool").test.each(["recording", "alerts"])(
   },
 );
 
-test("the dashboards are those of deploy/grafana, with the label that Grafana's sidecar selects", async () => {
+test("the dashboards are those of deploy/grafana, with the label that Grafana's sidecar selects, and the console's address", async () => {
   const objects = await render(variants["monitors on a cluster without their kinds"]);
   const dashboards = objects.filter(({ kind }) => kind === "ConfigMap");
-  const files = ["svc-control-plane.json", "svc-drift.json", "svc-fleet.json", "svc-rollout.json"];
+  const files = ["svc-control-plane.json", "svc-drift.json", "svc-fleet.json", "svc-rollout.json", "svc-spans.json"];
   expect(dashboards.flatMap(({ data }) => Object.keys(data)).sort()).toEqual(files);
   for (const { metadata, data } of dashboards) {
     expect(metadata.labels).toMatchObject({ grafana_dashboard: "1" });
     expect(metadata.annotations).toEqual({ grafana_folder: "authorization" });
     for (const [name, text] of Object.entries(data as Record<string, string>)) {
-      expect(JSON.parse(text)).toEqual(JSON.parse(await shipped(`grafana/${name}`)));
+      const file = (await shipped(`grafana/${name}`)).replaceAll(
+        "http://127.0.0.1:8080/console",
+        "https://svc.example/console",
+      );
+      expect(JSON.parse(text)).toEqual(JSON.parse(file));
     }
   }
 });

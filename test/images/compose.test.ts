@@ -14,6 +14,9 @@ import { compose, environmentOf, folder, type Service, text, variables } from ".
 import { workspace } from "./src/trees.ts";
 
 const services = Object.entries(compose.services);
+/** Of OpenTelemetry, whose variables the exporter reads itself. */
+const otlpEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
+const collector = parse(readFileSync(join(folder, "collector.yaml"), "utf8"));
 const isOurs = ({ image }: Service): boolean => image.startsWith("agent-authorization-service/");
 
 /** The schema has a `$schema` and `$id` of an older draft, which it does not use. */
@@ -98,8 +101,8 @@ test("every variable is in .env.example, without a value or default; no other va
 
 describe("the settings", () => {
   const known = {
-    "control-plane": [...sharedSettingNames, ...controlPlaneSettingNames],
-    pep: [...sharedSettingNames, ...pepSettingNames],
+    "control-plane": [...sharedSettingNames, ...controlPlaneSettingNames, otlpEndpoint],
+    pep: [...sharedSettingNames, ...pepSettingNames, otlpEndpoint],
   };
 
   test.each([
@@ -168,13 +171,20 @@ requires("promtool").test("Prometheus takes its configuration with the shipped r
   expect(targets).toEqual([
     `control-plane:${compose.services["control-plane"]?.environment?.PORT}`,
     `pep:${compose.services.pep?.environment?.SVC_PEP_ADMIN_LISTEN?.split(":")[1]}`,
+    `collector:${collector.exporters.prometheus.endpoint.split(":")[1]}`,
   ]);
+});
+
+test("both services send their spans to where the collector listens", () => {
+  const endpoint = `http://collector:${collector.receivers.otlp.protocols.http.endpoint.split(":")[1]}`;
+  for (const name of ["control-plane", "pep"])
+    expect(compose.services[name]?.environment?.[otlpEndpoint]).toBe(endpoint);
 });
 
 test("Grafana loads every shipped dashboard, and its data source is Prometheus", () => {
   const mounted = (compose.services.grafana?.volumes ?? []).map((volume) => volume.split(":"));
   const { providers } = parse(readFileSync(join(folder, "grafana/dashboards.yaml"), "utf8"));
-  const shipped = ["control-plane", "drift", "fleet", "rollout"].map(
+  const shipped = ["control-plane", "drift", "fleet", "rollout", "spans"].map(
     (name) => `${providers[0].options.path}/svc-${name}.json`,
   );
   expect(mounted.map(([, target]) => target)).toEqual(expect.arrayContaining(shipped));

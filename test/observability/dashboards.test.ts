@@ -1,43 +1,36 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { files } from "@svc/dashboards";
-import { requires, waitUntil } from "@svc/test-support";
+import { locate, requires, waitUntil } from "@svc/test-support";
+import { chromium } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
+import { type DrawnLine, drawDashboard } from "./src/draw.ts";
 import { type Fleet, startFleet } from "./src/fleet.ts";
+import { type GrafanaDashboard, type GrafanaPanel, withVariables } from "./src/grafana-model.ts";
 import { type Prometheus, startPrometheus } from "./src/prometheus.ts";
 
 const { describe, test } = requires("promtool");
-
-interface Panel {
-  readonly id: number;
-  readonly type: string;
-  readonly title: string;
-  readonly description?: string;
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-  readonly fieldConfig?: { readonly defaults: { readonly unit: string } };
-  readonly targets?: readonly { readonly expr: string }[];
-}
 
 const folder = new URL("../../deploy/grafana/", import.meta.url);
 const shipped = readdirSync(folder).filter((name) => name.endsWith(".json") && name.startsWith("svc-"));
 const dashboards = shipped.map((name) => ({
   name,
-  dashboard: JSON.parse(readFileSync(new URL(name, folder), "utf8")) as {
-    readonly uid: string;
-    readonly links: readonly object[];
-    readonly panels: readonly Panel[];
-  },
+  dashboard: JSON.parse(readFileSync(new URL(name, folder), "utf8")) as GrafanaDashboard,
 }));
 const queries = dashboards.flatMap(({ dashboard: { uid, panels } }) =>
   panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ uid, title, expr }))),
 );
+const queryOf = (title: string): string => queries.find((query) => query.title === title)?.expr ?? "";
 
 /** One of every scraped process, so that none was scraped only once. */
 const knownRates = [
-  "svc:pep_would_block:ratio_rate1d > 0",
+  'svc:pep_calls:rate1d{outcome="observed_would_block"} > 0',
   "svc:pep_overhead_slow:ratio_rate6h",
-  "svc:decisions:rate5m > 0",
+  "sum by (outcome) (svc:decisions:rate5m) > 0",
   'rate(svc_admissions_total{result="admitted"}[5m]) > 0',
   'rate(svc_admissions_total{result="refused"}[5m]) > 0',
+  'rate(traces_span_metrics_calls_total{span_name="authz.exchange"}[5m]) > 0',
+  'rate(traces_span_metrics_calls_total{span_name="pep.forward"}[5m]) > 0',
 ];
 
 let fleet: Fleet;
@@ -64,22 +57,50 @@ test("the shipped dashboards match the code (else run: pnpm dashboards)", () => 
   expect(written).toEqual(new Map([...files()].sort()));
 });
 
-describe.each(dashboards)("$name", ({ dashboard: { panels, links } }) => {
-  const drawn = panels.filter(({ type }) => type !== "row");
+describe.each(dashboards)("$name", ({ dashboard: { uid, panels, links, templating } }) => {
+  const drawn = panels.filter(({ type }) => type !== "row" && type !== "text");
 
-  test("describes every panel, with its unit", () => {
-    for (const { title, description, fieldConfig } of drawn) {
+  test("describes every panel, with its unit, and shows 0 where there is nothing", () => {
+    for (const { title, description, fieldConfig, options, type } of drawn) {
       expect(description, title).toMatch(/.{20,}\.$/);
-      expect(fieldConfig?.defaults.unit, title).toMatch(/./);
+      expect(fieldConfig?.defaults, title).toMatchObject({ unit: expect.stringMatching(/./), noValue: "0" });
+      if (type === "timeseries") expect(options?.legend?.calcs, title).toEqual(["lastNotNull", "max"]);
     }
   });
 
-  test("links to every other dashboard", () => expect(links).toHaveLength(dashboards.length - 1));
+  test("names the recording rules that a panel reads", () => {
+    for (const { title, description, targets = [] } of drawn) {
+      for (const [rule] of targets.flatMap(({ expr }) => [...expr.matchAll(/svc:\w+:\w+/g)]))
+        expect(description, title).toContain(rule);
+    }
+  });
+
+  test("links to the console, to its notes and to every other dashboard", () => {
+    const notes = panels.find(({ type }) => type === "text");
+    const others = dashboards.filter(({ dashboard }) => dashboard.uid !== uid);
+    expect(links.map(({ url }) => url).sort()).toEqual(
+      [
+        `\${console:raw}`,
+        `/d/${uid}?viewPanel=${notes?.id}`,
+        ...others.map(({ dashboard }) => `/d/${dashboard.uid}`),
+      ].sort(),
+    );
+  });
+
+  test("every query can be narrowed by every place that the dashboard offers", () => {
+    const places = templating.list.filter(({ type }) => type === "query").map(({ name }) => name);
+    expect(places).toEqual(expect.arrayContaining(["cluster", "namespace"]));
+    for (const { title, targets = [], description = "" } of drawn) {
+      if (description.includes("whatever is selected")) continue;
+      for (const { expr } of targets) for (const place of places) expect(expr, title).toContain(`$${place}`);
+    }
+  });
 
   test("has no overlapping panels, and a unique id for each", () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
-      expect(x + w).toBeLessThanOrEqual(24);
+      // Grafana's grid has 24 whole columns.
+      expect([x, w].every(Number.isInteger) && x + w <= 24).toBe(true);
       return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`);
     });
     expect(new Set(cells).size).toBe(cells.length);
@@ -87,15 +108,60 @@ describe.each(dashboards)("$name", ({ dashboard: { panels, links } }) => {
 });
 
 test.each(queries)("$uid: $title: $expr", async ({ expr }) => {
-  const samples = await prometheus.query(expr);
+  const samples = await prometheus.query(withVariables(expr));
   expect(samples.length).toBeGreaterThan(0);
   for (const { value } of samples) expect(value).not.toBeNaN();
 });
 
 test("of two observing scopes, the one without observed denies is ready to enforce", async () => {
-  const of = (title: string) => queries.find((query) => query.title === title)?.expr ?? "";
   const [eager, ready] = fleet.scraped.slice(1, 3).map(({ target }) => target);
-  const instances = async (title: string) => (await prometheus.query(of(title))).map(({ labels }) => labels.instance);
+  const instances = async (title: string) =>
+    (await prometheus.query(withVariables(queryOf(title)))).map(({ labels }) => labels.instance);
   expect(await instances("Ready to enforce")).toEqual([ready]);
   expect(await instances("Not ready")).toEqual([eager]);
 });
+
+test.each([
+  [{}, 3],
+  [{ cluster: "blue" }, 3],
+  [{ cluster: "green" }, 0],
+  [{ namespace: "svc-pep" }, 3],
+  [{ namespace: "other" }, 0],
+  [{ mode: "observing" }, 2],
+  [{ mode: "enforcing" }, 1],
+])("%j selects %i enforcement points", async (chosen, count) => {
+  const [sample] = await prometheus.query(withVariables(queryOf("Enforcement points"), chosen));
+  expect(sample?.value).toBe(count);
+});
+
+requires("promtool", "chromium").test("every panel, drawn from Prometheus, shows its data", async () => {
+  const pictures = fileURLToPath(new URL(".cache/dashboards/", import.meta.url));
+  mkdirSync(pictures, { recursive: true });
+  const browser = await chromium.launch({ executablePath: locate("chromium"), args: ["--no-sandbox"] });
+  try {
+    for (const { name, dashboard } of dashboards) {
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+      const lines = new Map(
+        await Promise.all(dashboard.panels.map(async (panel) => [panel, await linesOf(panel)] as const)),
+      );
+      await page.setContent(String(await drawDashboard(dashboard, (panel) => lines.get(panel) ?? [])));
+      await page.screenshot({ path: `${pictures}${name.replace(".json", ".png")}`, fullPage: true });
+      expect(await page.locator(".empty").count(), name).toBe(0);
+      await page.close();
+    }
+  } finally {
+    await browser.close();
+  }
+});
+
+async function linesOf({ targets = [] }: GrafanaPanel): Promise<readonly DrawnLine[]> {
+  const found = targets.map(async ({ expr, legendFormat }) => {
+    const lines = await prometheus.range(withVariables(expr), 60);
+    return lines.map(({ labels, points }) => ({ points, legend: legendOf(labels, legendFormat) }));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+const legendOf = (labels: Readonly<Record<string, string>>, format: string | undefined): string =>
+  format?.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => labels[name] ?? "") ??
+  ["instance", "mode", "version"].flatMap((name) => labels[name] ?? []).join(" ");

@@ -3,8 +3,9 @@ import { toGrafana } from "./dashboard.ts";
 import { drift } from "./drift.ts";
 import { fleet } from "./fleet.ts";
 import { rollout } from "./rollout.ts";
+import { spansDashboard } from "./spans.ts";
 
-const dashboards = [fleet, rollout, controlPlane, drift];
+const dashboards = [fleet, rollout, controlPlane, spansDashboard, drift];
 
 /** The shipped dashboards: file name to content. */
 export const files = (): ReadonlyMap<string, string> =>

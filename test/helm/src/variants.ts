@@ -60,7 +60,7 @@ export const variants: Readonly<Record<string, Rendering>> = {
         serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
         podMonitor: { enabled: true, labels: { release: "prometheus" } },
         rules: { enabled: true, labels: { release: "prometheus" } },
-        dashboards: { annotations: { grafana_folder: "authorization" } },
+        dashboards: { annotations: { grafana_folder: "authorization" }, consoleUrl: "https://svc.example/console" },
       },
     },
   },

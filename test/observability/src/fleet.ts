@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type One, startOne } from "@svc/test-conformance/stack";
 import { startEnforcementPoint, testBearers } from "@svc/test-support";
+import { startCollectorStandIn } from "./collector-stand-in.ts";
 import { runDriftGate } from "./drift-gate.ts";
 import type { Scraped } from "./prometheus.ts";
 import { startShop } from "./shop.ts";
 
 /**
  * A control plane and three enforcement points: an observing one with denies, an observing one without, an enforcing
- * one; a resource server that verifies the calls, and the file of a drift check.
+ * one; a resource server that verifies the calls, a stand-in for a collector of spans, and the file of a drift check.
  */
 export interface Fleet {
   readonly scraped: readonly Scraped[];
@@ -23,7 +24,9 @@ const undeclared = { target: "http:shop/refunds", data_class: "shop.orders" };
 
 export async function startFleet(): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), "svc-fleet-"));
-  const { api, stop } = await startOne();
+  const collector = await startCollectorStandIn();
+  const spansSent = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.otlpUrl, OTEL_BSP_SCHEDULE_DELAY: "200" };
+  const { api, stop } = await startOne(spansSent);
   const shop = await startShop({
     controlPlaneUrl: api.url,
     identityToken: testBearers.identity,
@@ -36,7 +39,7 @@ export async function startFleet(): Promise<Fleet> {
   const start = async (name: string, mode: "observe" | "enforce") => {
     const configFile = join(folder, `${name}.json`);
     await writeFile(configFile, JSON.stringify({ upstreams: [upstreamOf(shop.url, mode)] }));
-    return startEnforcementPoint(api.url, configFile, { SVC_PEP_GRACE_SECONDS: "0" });
+    return startEnforcementPoint(api.url, configFile, { SVC_PEP_GRACE_SECONDS: "0", ...spansSent });
   };
   const eager = await start("eager", "observe");
   const ready = await start("ready", "observe");
@@ -49,6 +52,7 @@ export async function startFleet(): Promise<Fleet> {
       ...points.map(({ adminUrl }) => ({ job: "svc-pep", target: new URL(adminUrl).host, path: "/__svc/metrics" })),
       { job: "shop", target: new URL(shop.url).host, path: "/metrics" },
       { job: "node", target: textfile.host, path: "/metrics" },
+      { job: "svc-spans", target: collector.target, path: "/metrics" },
     ],
     async call() {
       const headers = await agentHeaders(api);
@@ -61,6 +65,7 @@ export async function startFleet(): Promise<Fleet> {
     async stop() {
       await Promise.all(points.map((point) => point.stop()));
       await Promise.all([shop.stop(), textfile.stop(), stop()]);
+      await collector.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

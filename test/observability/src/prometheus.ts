@@ -17,8 +17,16 @@ export interface Sample {
   readonly value: number;
 }
 
+/** A series over time. */
+export interface Line {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly points: readonly (readonly [atSeconds: number, value: number])[];
+}
+
 export interface Prometheus {
   query(expr: string): Promise<readonly Sample[]>;
+  /** The values of the last `seconds`, one each second. */
+  range(expr: string, seconds: number): Promise<readonly Line[]>;
   stop(): Promise<void>;
 }
 
@@ -44,12 +52,25 @@ export async function startPrometheus(scraped: readonly Scraped[]): Promise<Prom
   };
   await waitUntil("Prometheus to be ready", () => ready().catch(() => child.hasExited()));
   if (child.hasExited()) throw new Error(`Prometheus exited at its start:\n${child.output()}`);
+  const ask = async <Row>(path: string, query: Readonly<Record<string, string>>): Promise<readonly Row[]> => {
+    const { body } = await request(`http://${address}/api/v1/${path}?${new URLSearchParams(query)}`);
+    const answer = (await body.json()) as Answer<Row>;
+    if (answer.status !== "success") throw new Error(`${query.query}: ${answer.error}`);
+    return answer.data.result;
+  };
   return {
     async query(expr) {
-      const { body } = await request(`http://${address}/api/v1/query?${new URLSearchParams({ query: expr })}`);
-      const answer = (await body.json()) as Answer;
-      if (answer.status !== "success") throw new Error(`${expr}: ${answer.error}`);
-      return answer.data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+      const found = await ask<{ metric: Labels; value: Point }>("query", { query: expr });
+      return found.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    async range(expr, seconds) {
+      const end = Date.now() / 1000;
+      const span = { start: String(end - seconds), end: String(end), step: "1" };
+      const found = await ask<{ metric: Labels; values: readonly Point[] }>("query_range", { query: expr, ...span });
+      return found.map(({ metric, values }) => ({
+        labels: metric,
+        points: values.map(([at, value]) => [at, Number(value)] as const),
+      }));
     },
     async stop() {
       await child.stop();
@@ -58,11 +79,11 @@ export async function startPrometheus(scraped: readonly Scraped[]): Promise<Prom
   };
 }
 
-type Answer =
-  | {
-      readonly status: "success";
-      readonly data: { readonly result: readonly { metric: Record<string, string>; value: [number, string] }[] };
-    }
+type Labels = Readonly<Record<string, string>>;
+type Point = readonly [atSeconds: number, value: string];
+
+type Answer<Row> =
+  | { readonly status: "success"; readonly data: { readonly result: readonly Row[] } }
   | { readonly status: "error"; readonly error: string };
 
 const configOf = (scraped: readonly Scraped[]) => ({
@@ -71,6 +92,6 @@ const configOf = (scraped: readonly Scraped[]) => ({
   scrape_configs: scraped.map(({ job, target, path }, index) => ({
     job_name: `${job}-${index}`,
     metrics_path: path,
-    static_configs: [{ targets: [target] }],
+    static_configs: [{ targets: [target], labels: { cluster: "blue", namespace: job } }],
   })),
 });
