@@ -3,8 +3,11 @@ import { denyReasons, outcomes, taints, targetKinds } from "@svc/core/closed-set
 import { type Command, Option } from "commander";
 import { past } from "./times.ts";
 
-export interface DecisionFlags extends Omit<DecisionFilters, "sessionId" | "since" | "until"> {
+export interface DecisionFlags
+  extends Omit<DecisionFilters, "sessionId" | "userSub" | "protocol" | "order" | "since" | "until"> {
   readonly session?: string;
+  readonly user?: string;
+  readonly protocol?: "only" | "without";
   readonly observed?: boolean;
   /** Times are text: `past` has converted spans such as 15m. */
   readonly since?: string;
@@ -20,6 +23,10 @@ export const withDecisionFilters = (command: Command): Command =>
     .addOption(new Option("--deny-reason <reason>", "of one reason").choices([...denyReasons]))
     .addOption(new Option("--target-kind <kind>", "tool or agent").choices([...targetKinds]))
     .addOption(new Option("--taint <taint>", "under one taint").choices([...taints]))
+    .option("--user <sub>", "in sessions of one person")
+    .option("--scope <scope>", "in sessions of one scope")
+    .option("--target <name>", "to one tool or agent")
+    .addOption(new Option("--protocol <which>", "messages of MCP sessions").choices(["only", "without"]))
     .option("--privileged", "privileged calls only")
     .addOption(new Option("--observed", "observed decisions only").conflicts("enforced"))
     .option("--enforced", "enforced decisions only")
@@ -31,7 +38,11 @@ export const toFilters = (flags: DecisionFlags) => ({
   agent: flags.agent,
   outcome: flags.outcome,
   denyReason: flags.denyReason,
+  userSub: flags.user,
+  scope: flags.scope,
+  target: flags.target,
   targetKind: flags.targetKind,
+  protocol: flags.protocol && flags.protocol === "only",
   taint: flags.taint,
   privileged: flags.privileged,
   enforced: flags.observed ? false : flags.enforced,

@@ -132,6 +132,22 @@ describe("reading the record", () => {
     expect(denied[0]).toMatchObject({ decision: "deny", enforced: true, target: "http:ledger/post" });
     const { stdout } = await stack.svc("decisions", "--observed", "--limit", "1");
     expect(stdout).toMatch(/would deny TARGET_NOT_DECLARED {2}clerk {2,}http:ledger\/post/);
+    const [session] = await stack.json("sessions", "list", "--limit", "1");
+    const ofPerson = (user: string) =>
+      stack.json(
+        "decisions",
+        "--user",
+        user,
+        "--scope",
+        "books",
+        "--target",
+        "http:ledger/post",
+        "--protocol",
+        "without",
+      );
+    const targets = (await ofPerson(session.user_sub)).map(({ target }) => target);
+    expect(new Set(targets)).toEqual(new Set(["http:ledger/post"]));
+    expect(await ofPerson("another person")).toEqual([]);
     expect((await stack.svc("decisions", "--since", "yesterday")).code).toBe(2);
     expect((await stack.svc("decisions", "--observed", "--enforced")).code).toBe(2);
   });

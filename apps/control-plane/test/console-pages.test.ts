@@ -62,14 +62,19 @@ describe("decisions", () => {
     ["privileged", "true"],
     ["taint", "untrusted_external"],
     ["session_id", ""],
+    ["user_sub", "filtered-person"],
+    ["scope", "filtered-scope"],
+    ["target", "mcp:filtered/read"],
+    ["order", "oldest"],
   ])("%s filters as in the API", async (name, given) => {
-    const other = await records.consent();
+    await records.register("filterer", "filtered-scope");
+    const other = await records.consent("filtered-scope", "filtered-person");
     await records.record({
       decision: "deny",
       deny_reason: "TAINT_BLOCKED",
       enforced: false,
       acting_agent: "filtered",
-      target: "mcp:ledger/read",
+      target: "mcp:filtered/read",
       target_kind: "tool",
       privileged: true,
       taint: "untrusted_external",
@@ -80,6 +85,55 @@ describe("decisions", () => {
     const shown = ids((await look(`/console/decisions?${name}=${value}&since=&until=`)).text);
     expect(expected.length).toBeGreaterThan(0);
     expect(shown).toEqual(expected.map(({ action_id: id }) => id));
+  });
+
+  test("hides the messages of MCP sessions until they are asked for", async () => {
+    const call = { acting_agent: "messenger", target_kind: "tool" };
+    const { action_id: message } = await records.record({ ...call, target: "mcp:ledger", data_class: "protocol" });
+    const { action_id: used } = await records.record({ ...call, target: "mcp:ledger/read" });
+    const page = await look("/console/decisions?agent=messenger");
+    expect(ids(page.text)).toEqual([used]);
+    const shown = /href="([^"]+)">(?:<bdi>)?Show them/.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    expect(ids((await look(shown)).text)).toEqual([used, message]);
+    expect(ids((await look("/console/decisions?agent=messenger&protocol=true")).text)).toEqual([message]);
+  });
+
+  describe("exported", () => {
+    const file = async (extension: string, query: string) => {
+      const { status, headers, text } = await look(`/console/decisions.${extension}?${query}`);
+      expect([status, headers.get("content-disposition")?.includes(`.${extension}"`)]).toEqual([200, true]);
+      return text;
+    };
+
+    test("as JSON lines are the rows of the API", async () => {
+      const { data } = await api("/v1/audit/decisions?agent=pager");
+      const lines = (await file("jsonl", "agent=pager")).trimEnd().split("\n");
+      expect(lines.map((line) => JSON.parse(line))).toEqual(data);
+    });
+
+    test("as CSV have the same values, and no cell that a spreadsheet takes for a formula", async () => {
+      const formulas = ['=HYPERLINK("http://x","y")', "+1", "-1", "@SUM(A1)", "\tx", 'quoted "a", b'];
+      for (const target of formulas) await records.record({ acting_agent: "sheet", target });
+      const [head = "", ...lines] = (await file("csv", "agent=sheet&order=oldest")).trimEnd().split("\r\n");
+      expect(head.split(",")).toContain("deny_reason");
+      const at = head.split(",").indexOf("target");
+      const cells = lines.map(
+        (line) => [...line.matchAll(/(?:^|,)("(?:[^"]|"")*"|[^,]*)/g)].map(([, cell]) => cell)[at],
+      );
+      expect(cells).toEqual([
+        `"'=HYPERLINK(""http://x"",""y"")"`,
+        "'+1",
+        "'-1",
+        "'@SUM(A1)",
+        "'\tx",
+        '"quoted ""a"", b"',
+      ]);
+    });
+
+    test("with a wrong filter lead to the form that shows the fault", async () => {
+      const refused = await look("/console/decisions.csv?since=soon");
+      expect([refused.status, refused.headers.get("location")]).toEqual([303, "/console/decisions?since=soon"]);
+    });
   });
 
   test("a time can be entered without seconds and offset, and stays in the form", async () => {

@@ -13,8 +13,8 @@ export async function recorder(plane: TestPlane & TestApp) {
     const manifest = aManifest(scope, { tools: [aTool("mcp:ledger/read")] });
     await plane.send("/v1/agents", { body: { name, manifest, override: {} } });
   };
-  const consent = async (scope = "expenses"): Promise<string> => {
-    const { json } = await plane.send("/v1/consent", { body: { scope, user_sub: "ada" } });
+  const consent = async (scope = "expenses", userSub = "ada"): Promise<string> => {
+    const { json } = await plane.send("/v1/consent", { body: { scope, user_sub: userSub } });
     return String(json.session_id);
   };
   await register("planner", "expenses");

@@ -7,6 +7,7 @@ import { readAssets } from "./assets.ts";
 import { failurePage } from "./failure-page.ts";
 import { actionPage } from "./pages/action.ts";
 import { agentPage, agentsPage } from "./pages/agents.ts";
+import { decisionExports } from "./pages/decision-export.ts";
 import { decisionsPage } from "./pages/decisions.ts";
 import { denialsPage } from "./pages/denials.ts";
 import { eventsPage } from "./pages/events.ts";
@@ -32,6 +33,7 @@ const headers = {
 const pages: readonly Page[] = [
   overviewPage,
   decisionsPage,
+  ...decisionExports,
   actionPage,
   wouldBlockPage,
   scopesPage,
@@ -138,7 +140,7 @@ function pageRoute(app: Hono, host: Host, page: Page): void {
     // First, so that no page is shown that is not on record.
     if (viewer === person?.viewer) await person?.recordView({ path: c.req.path, parameters });
     const view = await page.render(host, { params: c.req.param(), query: Object.fromEntries(query) });
-    return host.show(c, view, viewer);
+    return view instanceof Response ? view : host.show(c, view, viewer);
   });
 }
 

@@ -98,8 +98,8 @@ export interface ConsolePorts {
 
 /** What the pages show. Reads that take a query throw for one that the audit API would refuse. */
 export interface ConsoleReads {
-  /** Newest first. */
-  decisions(query: Query): Promise<Listed<DecisionRow>>;
+  /** Newest first, or oldest first. A page that ends early has a cursor and no next row. */
+  decisions(query: Query, pageSize?: number): Promise<Listed<DecisionRow>>;
   /** Counts the `newest` decisions of the span. */
   countDecisions(count: {
     readonly sinceMs: number;
@@ -132,9 +132,13 @@ export interface ConsoleReads {
 
 export interface DecisionRow {
   readonly record: DecisionRecord;
+  /** Of the exchange; null without one. */
+  readonly spentAtMs: number | null;
+  /** Of the transaction token; null without one. */
+  readonly paramsHash: string | null;
 }
 
-export interface Action extends DecisionRow {
+export interface Action extends Pick<DecisionRow, "record"> {
   readonly explanation: Explanation;
   readonly chain: Chain;
   readonly session: SessionFacts;

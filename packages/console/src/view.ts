@@ -36,7 +36,8 @@ export interface PageRequest {
 export interface Page {
   /** In the router's spelling: `/console/actions/:action_id`. */
   readonly path: string;
-  render(ports: ConsolePorts, request: PageRequest): View | Promise<View>;
+  /** A response, where it is no page but a file. */
+  render(ports: ConsolePorts, request: PageRequest): View | Response | Promise<View | Response>;
 }
 
 /** A whole page. Only live follow, plots and local times need the scripts. */

@@ -165,7 +165,7 @@ function readsOf(text: string): ConsoleReads {
   } as const;
   const count = { ...record, scope: text, bucketStartMs: Date.now(), count: 3 };
   return {
-    decisions: async () => listOf({ record }),
+    decisions: async () => listOf({ record, spentAtMs: null, paramsHash: text }),
     countDecisions: async () => [count],
     observedByScope: async () => [{ scope: text, count: 1 }],
     wouldBlocks: async () =>

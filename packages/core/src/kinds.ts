@@ -2,6 +2,10 @@
 export const targetKinds = ["tool", "agent"] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
+/** What a page of decisions begins with. */
+export const decisionOrders = ["newest", "oldest"] as const;
+export type DecisionOrder = (typeof decisionOrders)[number];
+
 export const outcomes = ["allow", "deny"] as const;
 export type Outcome = (typeof outcomes)[number];
 

@@ -7,6 +7,15 @@ import type { RawQuery } from "./query.ts";
 /** The members of every paged query. */
 export type Paging = z.output<typeof pagedQuery>;
 
+/** Rows of a read that ended early: later ones may match, after `readTo`. */
+export interface CutRows<Row> {
+  readonly rows: readonly Row[];
+  readonly readTo: string;
+}
+
+/** What a read returns for a page. */
+export type FoundRows<Row> = readonly Row[] | CutRows<Row>;
+
 /**
  * One page (docs/reference/conventions.md#pages). `read` gets one row beyond the limit: the surplus row shows that
  * there is a next page.
@@ -17,16 +26,18 @@ export async function readPage<Row>(
   route: string,
   raw: RawQuery,
   { limit, cursor }: Paging,
-  read: (request: { readonly after: string | undefined; readonly limit: number }) => Promise<readonly Row[]>,
+  read: (request: { readonly after: string | undefined; readonly limit: number }) => Promise<FoundRows<Row>>,
   positionOf: (row: Row) => string,
 ) {
   const { cursor: _cursor, limit: _limit, ...filter } = raw;
   const use = { route, filter };
   const after = requireCursor(key, use, cursor);
-  const rows = await read({ after, limit: limit + 1 });
+  const found = await read({ after, limit: limit + 1 });
+  const { rows, readTo } = "readTo" in found ? found : { rows: found, readTo: undefined };
   const next = rows[limit];
   const last = next && rows[limit - 1];
-  const nextCursor = last === undefined ? null : sealCursor(key, use, positionOf(last));
+  const position = last === undefined ? readTo : positionOf(last);
+  const nextCursor = position === undefined ? null : sealCursor(key, use, position);
   return { rows: rows.slice(0, limit), next, page: { nextCursor, limit } };
 }
 

@@ -5,7 +5,7 @@ import type { HopTokenKind, SubjectToken } from "../commands/hop/hop-tokens.ts";
 import { type Access, type RouteAuth, requireCaller } from "./authentication.ts";
 import type { Bearer, Plane } from "./bearers.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";
-import { type Paging, readPage } from "./page.ts";
+import { type FoundRows, type Paging, readPage } from "./page.ts";
 import { decodeQuery, type RawQuery, readQuery } from "./query.ts";
 
 /** The router, and the routes of its document, in the order in which they were mounted. */
@@ -99,7 +99,7 @@ type CallerOf<A extends Access> = A extends Plane | "identity_or_enforcement"
 export interface PagedRead<Query extends z.ZodObject, Row, Caller = unknown> {
   /** With the members of `pagedQuery`. */
   readonly query: Query;
-  readonly rows: (request: ListRequest<Query> & { readonly caller: Caller }) => Promise<readonly Row[]>;
+  readonly rows: (request: ListRequest<Query> & { readonly caller: Caller }) => Promise<FoundRows<Row>>;
   /** Names the row in a cursor. */
   readonly position: (row: Row) => string;
 }

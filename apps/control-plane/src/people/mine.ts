@@ -14,7 +14,7 @@ export async function mine({ audit, clock }: ConsentDeps, { subject }: SignedIn)
   const sessions = await Promise.all(
     found.slice(0, shownSessions).map(async (session): Promise<AllowedSession> => {
       const filter = { sessionId: session.facts.sessionId };
-      const rows = await audit.decisions({ filter, after: undefined, limit: shownDecisions });
+      const { rows } = await audit.decisions({ filter, after: undefined, limit: shownDecisions });
       return { ...session, decisions: rows.map(({ record }) => record) };
     }),
   );

@@ -1,6 +1,7 @@
 import type {
   AdministrativeEvent,
   DecisionCount,
+  DecisionOrder,
   DecisionRecord,
   decisionsQuery,
   eventsQuery,
@@ -22,8 +23,8 @@ import type {
 export interface AuditReads {
   /** The action and its stored ancestors, in one query. Undefined without such an action. */
   lineage(actionId: string): Promise<Lineage | undefined>;
-  /** Newest first. */
-  decisions(query: Paged<bigint> & { readonly filter: DecisionFilter }): Promise<readonly DecisionRow[]>;
+  /** Newest first, or oldest first. */
+  decisions(query: DecisionsQuery): Promise<DecisionsRead>;
   /** Newest first. */
   sessions(query: SessionQuery): Promise<readonly SessionSummary[]>;
   /** Newest first. */
@@ -72,7 +73,19 @@ export interface DecisionRow {
   readonly paramsHash: string | null;
 }
 
-export type DecisionFilter = Filter<typeof decisionsQuery> & Span;
+export type DecisionFilter = Omit<Filter<typeof decisionsQuery>, "order"> & Span;
+
+export interface DecisionsQuery extends Paged<bigint> {
+  readonly filter: DecisionFilter;
+  /** Default: newest first. */
+  readonly order?: DecisionOrder | undefined;
+}
+
+export interface DecisionsRead {
+  readonly rows: readonly DecisionRow[];
+  /** The read ended early, at this position: rows beyond it may match. */
+  readonly readTo?: bigint | undefined;
+}
 
 export interface RecordedCallsQuery extends Span, Paged<bigint> {
   readonly agent?: string | undefined;

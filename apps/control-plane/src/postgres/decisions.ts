@@ -1,13 +1,13 @@
 import type { DecisionRecord, RecordedHop } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { AuditReads, DecisionFilter, DecisionRow } from "../ports/audit-reads.ts";
+import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Committed, DecisionLog, Marking } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/sessions.ts";
-import type { Pool, Sql, Transaction } from "./database.ts";
+import type { Pool, Transaction } from "./database.ts";
+import { decisionPages } from "./decision-pages.ts";
 import { type Append, insertDecisions, selectedColumns } from "./decision-rows.ts";
 import { groupCommit } from "./group-commit.ts";
 import { commitMarks } from "./marks.ts";
-import { withinSpan } from "./time-ordered-ids.ts";
 
 /** Most records are read within a second, by their exchange. Some 1 KiB each. */
 const cachedRecords = 10_000;
@@ -63,43 +63,5 @@ export const decisionReads = ({ rows, sql }: Pool): Pick<AuditReads, "lineage" |
     const [action] = hops;
     return action && { action, reached: new Map(hops.map((hop) => [hop.record.actionId, hop])) };
   },
-  async decisions({ filter, after, limit }) {
-    const found = await rows<DecisionRecord & Omit<DecisionRow, "record">>`
-      select ${sql.unsafe(selectedColumns)}, d.seq, s.spent_at as "spentAtMs", m.params_hash as "paramsHash"
-      from (
-        select d.* from decision d where ${conditions(sql, filter, after)} order by d.seq desc limit ${limit}
-      ) d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
-      order by d.seq desc`;
-    return found.map(({ seq, spentAtMs, paramsHash, ...record }) => ({ seq, record, spentAtMs, paramsHash }));
-  },
+  decisions: decisionPages({ rows, sql }),
 });
-
-/** The statement holds the given filters only, so that the planner finds their index. */
-function conditions(sql: Sql, filter: DecisionFilter, after: bigint | undefined) {
-  const { sessionId, agent, enforced, targetKind, taint, privileged } = filter;
-  const given = [
-    after !== undefined && sql`and d.seq < ${after}`,
-    sessionId !== undefined && sql`and d.session_id = ${sessionId}`,
-    agent !== undefined && sql`and d.acting_agent = ${agent}`,
-    ...ofOutcome(sql, filter),
-    enforced !== undefined && (enforced ? sql`and d.enforced` : sql`and not d.enforced`),
-    targetKind !== undefined && sql`and d.target_kind = ${targetKind}`,
-    taint !== undefined && sql`and d.taint = ${taint}`,
-    privileged !== undefined && (privileged ? sql`and d.privileged` : sql`and not d.privileged`),
-  ].flatMap((condition) => (condition === false ? [] : [condition]));
-  return [sql`true`, withinSpan(sql, filter, sql`d.decided_at`, sql`d.action_id`), ...given];
-}
-
-/**
- * A deny has a reason and an allow has none (a constraint of the table). A partial index serves only the condition it is
- * written with: `deny_reason is not null` with an agent and for observed denies, `decision = 'deny'` otherwise.
- */
-function ofOutcome(sql: Sql, { agent, outcome, denyReason, enforced }: DecisionFilter) {
-  if (outcome === "allow") return [sql`and d.decision = 'allow'`, denyReason != null && sql`and false`];
-  if (outcome === undefined && denyReason == null) return [];
-  const hasIndexOfReasons = agent !== undefined || enforced === false;
-  return [
-    hasIndexOfReasons ? sql`and d.deny_reason is not null` : sql`and d.decision = 'deny'`,
-    denyReason != null && sql`and d.deny_reason = ${denyReason}`,
-  ];
-}

@@ -18,6 +18,7 @@ import { isUuid } from "../commands/identifier.ts";
 import { explainAction, readChain } from "../commands/record.ts";
 import { judgeNow } from "../commands/would-block.ts";
 import { ApiError } from "../http/api-error.ts";
+import type { FoundRows } from "../http/page.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import { consentUrlOfRecord } from "../people/consent-link.ts";
@@ -139,12 +140,14 @@ interface DecisionsRequest extends Omit<ListRequest<typeof decisionsQuery>, "que
 
 export const decisionReads = ({ audit }: Deps) => ({
   query: decisionsQuery,
-  async rows({ query, after, limit }: DecisionsRequest): Promise<readonly DecisionRow[]> {
-    const { limit: _limit, cursor: _cursor, since: sinceMs, until: untilMs, ...filter } = query;
+  async rows({ query, after, limit }: DecisionsRequest): Promise<FoundRows<DecisionRow>> {
+    const { limit: _limit, cursor: _cursor, since: sinceMs, until: untilMs, order, ...filter } = query;
     // No session has an id of another form.
     if (filter.sessionId !== undefined && !isUuid(filter.sessionId)) return [];
     const afterSeq = after === undefined ? undefined : BigInt(after);
-    return audit.decisions({ filter: { ...filter, sinceMs, untilMs }, after: afterSeq, limit });
+    const read = { filter: { ...filter, sinceMs, untilMs }, order, after: afterSeq, limit };
+    const { rows, readTo } = await audit.decisions(read);
+    return readTo === undefined ? rows : { rows, readTo: String(readTo) };
   },
   position: ({ seq }: DecisionRow) => String(seq),
 });

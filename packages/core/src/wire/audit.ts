@@ -5,6 +5,7 @@ import { type CheckName, denyReasons } from "../deny-reason.ts";
 import type { ExplainedCheck } from "../explain.ts";
 import {
   administrativeEventKinds,
+  decisionOrders,
   decisionStages,
   guaranteeLevels,
   outcomes,
@@ -86,6 +87,14 @@ export const decisionsQuery = withSpan(
     ...span,
     taint: z.enum(taints).optional(),
     privileged: flagQuery.optional(),
+    user_sub: exact.optional().meta({ description: "The person of the session." }),
+    scope: exact.optional().meta({ description: "The scope of the session." }),
+    target: exact.optional().meta({ description: "A tool, or an agent that was delegated to." }),
+    protocol: flagQuery.optional().meta({
+      description:
+        "Messages of MCP sessions, such as initialize and tools/list: true reads only them, false leaves them out.",
+    }),
+    order: z.enum(decisionOrders).optional().meta({ description: "newest by default." }),
   }),
 );
 
