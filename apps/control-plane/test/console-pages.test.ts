@@ -182,6 +182,71 @@ describe("decisions", () => {
   });
 });
 
+describe("the search", () => {
+  const to = async (text: string) => {
+    const { status, headers, text: page } = await look(`/console/search?${new URLSearchParams({ q: text })}`);
+    return { status, location: headers.get("location"), page };
+  };
+  let found: { action: string; session: string; event: string };
+  beforeAll(async () => {
+    await records.register("sought-agent", "sought-scope");
+    const session = await records.consent("sought-scope", "sought person");
+    const sought = { session_id: session, target: "mcp:sought/tool", target_kind: "tool" };
+    const { action_id: action } = await records.record(sought);
+    await plane.send(`/v1/sessions/${session}/revoke`, { body: { reason: "sought reason" } });
+    const [event] = (await api(`/v1/audit/events?session_id=${session}&kind=session_revoked`)).data as unknown as {
+      event_id: string;
+    }[];
+    found = { action, session, event: event?.event_id ?? "" };
+  });
+
+  test.each<[string, () => string, () => string]>([
+    ["an action's id", () => found.action, () => `/console/actions/${found.action}`],
+    [
+      "the end of an action's id, as pages show it",
+      () => `…${found.action.slice(-8)}`,
+      () => `/console/actions/${found.action}`,
+    ],
+    ["a session's id in capitals", () => found.session.toUpperCase(), () => `/console/sessions/${found.session}`],
+    ["the end of a session's id", () => found.session.slice(-8), () => `/console/sessions/${found.session}`],
+    ["an agent", () => "sought-agent", () => "/console/agents/sought-agent"],
+    ["a scope", () => " sought-scope ", () => "/console/scope?name=sought-scope"],
+    ["a person", () => "sought person", () => "/console/person?sub=sought+person"],
+    ["a tool", () => "mcp:sought/tool", () => "/console/tool?name=mcp%3Asought%2Ftool"],
+    ["a part of a tool's name in capitals", () => "SOUGHT/", () => "/console/tool?name=mcp%3Asought%2Ftool"],
+    ["a deny reason", () => "TAINT_BLOCKED", () => "/console/decisions?deny_reason=TAINT_BLOCKED"],
+  ])("for %s leads to its page", async (_what, text, path) => {
+    expect(await to(text())).toMatchObject({ status: 303, location: path() });
+  });
+
+  test.each([() => found.event, () => found.event.slice(-8), () => "sought reason"])(
+    "for an event's id, its end or its reason leads to the list that has it",
+    async (text) => {
+      const { location } = await to(text());
+      expect((await look(location ?? "")).text).toContain("sought reason");
+    },
+  );
+
+  test("with several matches lists them by kind, whole names first, and says how far back it looked", async () => {
+    const { status, page } = await to("sought");
+    expect(status).toBe(200);
+    const kinds = [...page.matchAll(/<td role="cell" data-head="Kind"[^>]*><div>(?:<bdi>)?([^<]+)/g)].map(
+      ([, kind]) => kind,
+    );
+    expect(new Set(kinds)).toEqual(new Set(["agent", "scope", "person", "tool", "event"]));
+    expect(page).toContain("among the newest 20,000");
+  });
+
+  test.each(["%", "_x_", "no such name", "\\", "\u0000", "deadbeefdeadbeef"])(
+    "for %j finds nothing, with advice",
+    async (text) => {
+      const { status, page } = await to(text);
+      expect(status).toBe(200);
+      expect(page).toContain("No matches.");
+    },
+  );
+});
+
 describe("an action", () => {
   test.each(denyReasons)("denied for %s has the explanation of the API", async (reason) => {
     const { action_id: id } = await records.record({

@@ -13,6 +13,7 @@ import { denialsPage } from "./pages/denials.ts";
 import { eventsPage } from "./pages/events.ts";
 import { overviewPage } from "./pages/overview.ts";
 import { scopePage, scopesPage } from "./pages/scopes.ts";
+import { searchPage } from "./pages/search.ts";
 import { sessionPage, sessionsPage } from "./pages/sessions.ts";
 import { wouldBlockPage } from "./pages/would-block.ts";
 import type { ConsolePorts, Refusal, Viewer } from "./ports.ts";
@@ -36,6 +37,7 @@ const pages: readonly Page[] = [
   ...decisionExports,
   actionPage,
   wouldBlockPage,
+  searchPage,
   scopesPage,
   scopePage,
   agentsPage,

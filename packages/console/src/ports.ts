@@ -1,5 +1,6 @@
 import type {
   AdministrativeEvent,
+  AdministrativeEventKind,
   AgentSummary,
   Chain,
   DecisionCount,
@@ -100,6 +101,11 @@ export interface ConsolePorts {
 export interface ConsoleReads {
   /** Newest first, or oldest first. A page that ends early has a cursor and no next row. */
   decisions(query: Query, pageSize?: number): Promise<Listed<DecisionRow>>;
+  /**
+   * What has this text as its identifier, the end of one, or a part of its name or reason; ends, persons, tools and reasons
+   * among the `newest` rows.
+   */
+  search(text: string, newest: number): Promise<readonly Match[]>;
   /** Counts the `newest` decisions of the span. */
   countDecisions(count: {
     readonly sinceMs: number;
@@ -128,6 +134,17 @@ export interface ConsoleReads {
   events(query: Query): Promise<Listed<AdministrativeEvent>>;
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
+}
+
+export interface Match {
+  readonly kind: "action" | "session" | "event" | "agent" | "scope" | "person" | "tool";
+  /** Identifier or name. */
+  readonly ref: string;
+  readonly isExact: boolean;
+  /** Of an event; null for the others. */
+  readonly eventKind: AdministrativeEventKind | null;
+  readonly atMs: number | null;
+  readonly reason: string | null;
 }
 
 export interface DecisionRow {

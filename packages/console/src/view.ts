@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { head, isolated, type Markup, mark } from "./markup.ts";
 import type { ConsolePorts, Query, Viewer } from "./ports.ts";
+import { searchBox } from "./search-box.ts";
 
 /** The parts of the console that the navigation leads to. */
 const sections = [
@@ -40,6 +41,10 @@ export interface Page {
   render(ports: ConsolePorts, request: PageRequest): View | Response | Promise<View | Response>;
 }
 
+/** Leads to another page. */
+export const seeOther = (location: string): Response =>
+  new Response(null, { status: 303, headers: { Location: location } });
+
 /** A whole page. Only live follow, plots and local times need the scripts. */
 export const layout = (
   { title, section, body, plots }: View,
@@ -69,6 +74,7 @@ ${
   html`<nav aria-label="Console"><ul>${sections.map(
     ({ path, name }) => html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${name}</a></li>`,
   )}</ul></nav>
+${searchBox()}
 <form class="viewer" method="post" action="/console/sign-out"><span>${isolated(viewer.label)}</span> <button>Sign out</button></form>`
 }
 </header>`;

@@ -7,6 +7,7 @@ const none: Listed<never> = { rows: [], next: undefined, nextCursor: null };
 /** The reads of a service in which nothing has happened. */
 export const fakeReads = (): ConsoleReads => ({
   decisions: async () => none,
+  search: async () => [],
   countDecisions: async () => [],
   observedByScope: async () => [],
   wouldBlocks: async () => none,

@@ -166,6 +166,11 @@ function readsOf(text: string): ConsoleReads {
   const count = { ...record, scope: text, bucketStartMs: Date.now(), count: 3 };
   return {
     decisions: async () => listOf({ record, spentAtMs: null, paramsHash: text }),
+    search: async () =>
+      (["agent", "scope", "person", "tool", "event"] as const).map((kind) => ({
+        ...({ kind, ref: text, isExact: false, atMs: 0, reason: text } as const),
+        eventKind: kind === "event" ? "block_set" : null,
+      })),
     countDecisions: async () => [count],
     observedByScope: async () => [{ scope: text, count: 1 }],
     wouldBlocks: async () =>
@@ -217,6 +222,7 @@ test.each(corpus)("stored markup stays text on every page: %s", async (text) => 
     [`/console/actions/${id}`, 25],
     ["/console/would-block", 4],
     [`/console/would-block?scope=${scope}`, 8],
+    [`/console/search?q=${scope}`, 6],
     ["/console/scopes", 1],
     [`/console/scope?name=${scope}`, 10],
     ["/console/agents", 1],

@@ -1,5 +1,6 @@
 import type {
   AdministrativeEvent,
+  AdministrativeEventKind,
   DecisionCount,
   DecisionOrder,
   DecisionRecord,
@@ -35,6 +36,10 @@ export interface AuditReads {
   wouldBlocks(query: WouldBlockQuery): Promise<readonly WouldBlockRow[]>;
   /** For each group from where its calls were made; undefined where that is more than a page can hold. */
   wouldBlockPlaces(query: PlacesQuery): Promise<readonly (readonly WouldBlockPlace[] | undefined)[]>;
+  /** What has this identifier, or one of the `newest` rows with this end. */
+  findId(query: { readonly id: string; readonly isWhole: boolean; readonly newest: number }): Promise<readonly Match[]>;
+  /** What has this text in its name or reason; persons, tools and reasons among the `newest` rows. */
+  findName(query: { readonly text: string; readonly newest: number }): Promise<readonly Match[]>;
   /** Counts equal decisions among the newest ones of a span; in no order. */
   countDecisions(query: CountQuery): Promise<readonly DecisionCount[]>;
   /** Counts the newest observed denies by scope, most first. */
@@ -79,6 +84,18 @@ export interface DecisionsQuery extends Paged<bigint> {
   readonly filter: DecisionFilter;
   /** Default: newest first. */
   readonly order?: DecisionOrder | undefined;
+}
+
+/** Something that a search found: its identifier or name. */
+export interface Match {
+  readonly kind: "action" | "session" | "event" | "agent" | "scope" | "person" | "tool";
+  readonly ref: string;
+  /** The whole name, not a part of it. */
+  readonly isExact: boolean;
+  /** Of an event; null for the others. */
+  readonly eventKind: AdministrativeEventKind | null;
+  readonly atMs: number | null;
+  readonly reason: string | null;
 }
 
 export interface DecisionsRead {

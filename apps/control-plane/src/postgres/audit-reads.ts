@@ -7,6 +7,7 @@ import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
 import { declarations } from "./manifests.ts";
 import { recordedCallReads } from "./recorded-calls.ts";
+import { searchReads } from "./search.ts";
 import { sessionPages } from "./sessions.ts";
 import { wouldBlockPlaceReads } from "./would-block/places.ts";
 import { wouldBlockReads } from "./would-block/reads.ts";
@@ -15,6 +16,7 @@ export const auditReads = (pool: Pool): AuditReads => ({
   ...decisionReads(pool),
   ...sessionPages(pool),
   ...eventReads(pool),
+  ...searchReads(pool),
   ...decisionCounts(pool),
   ...recordedCallReads(pool),
   ...wouldBlockReads(pool),
@@ -55,6 +57,8 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     wouldBlocks: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks(query)),
     // Of groups that were just read.
     wouldBlockPlaces: (query) => upTo(query.untilMs, (reads) => reads.wouldBlockPlaces(query)),
+    findId: (query) => first((reads) => reads.findId(query)),
+    findName: (query) => first((reads) => reads.findName(query)),
     countDecisions: (query) => first((reads) => reads.countDecisions(query)),
     observedByScope: (newest) => first((reads) => reads.observedByScope(newest)),
     scopes: (query) => first((reads) => reads.scopes(query)),

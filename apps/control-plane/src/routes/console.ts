@@ -1,5 +1,5 @@
 import type { ConsolePorts, ConsoleReads, Listed, Query } from "@svc/console";
-import { fromWire, namedScopeQuery, pagedQuery } from "@svc/core";
+import { fromWire, namedScopeQuery, pagedQuery, userSub } from "@svc/core";
 import type { Hono } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
@@ -77,6 +77,7 @@ function consoleReads(deps: Deps): ConsoleReads {
     };
   return {
     decisions: list("/console/decisions", decisionReads(deps)),
+    search: (text, newest) => search(deps, text, newest),
     countDecisions: (count) => deps.audit.countDecisions(count),
     observedByScope: (newest) => deps.audit.observedByScope(newest),
     wouldBlocks: list("/console/would-block", wouldBlockReads(deps)),
@@ -117,4 +118,17 @@ function consoleReads(deps: Deps): ConsoleReads {
     events: list("/console/events", eventReads(deps)),
     failingChecks: () => failingProbes(deps.probes),
   };
+}
+
+/** The end of an identifier as pages show it, or more of it. */
+const endOfId = /^[0-9a-f]{4,12}$/;
+
+async function search({ audit }: Deps, typed: string, newest: number) {
+  const id = typed.replace(/^…/, "").toLowerCase();
+  if (isUuid(id)) return audit.findId({ id, isWhole: true, newest });
+  const [byEnd, byName] = await Promise.all([
+    endOfId.test(id) ? audit.findId({ id, isWhole: false, newest }) : [],
+    userSub.safeParse(typed).success ? audit.findName({ text: typed, newest }) : [],
+  ]);
+  return [...byEnd, ...byName];
 }

@@ -2,7 +2,7 @@ import { decisionRow, toWire } from "@svc/core";
 import { filtered } from "../form.ts";
 import { href } from "../markup.ts";
 import type { ConsolePorts, DecisionRow, Listed, Query } from "../ports.ts";
-import type { Page } from "../view.ts";
+import { type Page, seeOther } from "../view.ts";
 import { askedOf, decisionsPath } from "./decision-filter.ts";
 
 /** An export has at most so many rows; its last line says where it is cut. */
@@ -66,8 +66,6 @@ const exportPage = (format: Format): Page => ({
 });
 
 export const decisionExports: readonly Page[] = [exportPage(csv), exportPage(jsonLines)];
-
-const seeOther = (location: string): Response => new Response(null, { status: 303, headers: { Location: location } });
 
 const utf8 = new TextEncoder();
 
