@@ -1,5 +1,5 @@
 import { type PeopleStack, startPeopleStack } from "@svc/test-conformance/people-stack";
-import { requires } from "@svc/test-support";
+import { aTool, requires } from "@svc/test-support";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { launchBrowser, visit } from "./src/chromium.ts";
@@ -10,7 +10,9 @@ const { describe, test } = requires("chromium", "redis-server");
 let stack: PeopleStack;
 let browser: Browser;
 beforeAll(async () => {
-  [stack, browser] = await Promise.all([startPeopleStack(), launchBrowser()]);
+  const settings = { SVC_CONSOLE_ROLES: "platform=admin" };
+  [stack, browser] = await Promise.all([startPeopleStack(settings), launchBrowser()]);
+  await stack.register("planner", { expenses: { hop_budget: 3, tools: [aTool("http:ledger/read")] } });
 });
 afterAll(async () => {
   await browser?.close();
@@ -64,6 +66,28 @@ describe.each(schemes)(
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.waitForURL("**/sign-out");
       expect(await examine(page)).toEqual([]);
+    });
+
+    test("the page that offers acts, the one that asks, and the results", async () => {
+      const page = await open(scheme);
+      await signIn(page, "ada");
+      await page.goto("/console/agents/planner");
+      expect(await examine(page)).toEqual([]);
+      await page.getByRole("link", { name: "Block this agent" }).click();
+      expect(await examine(page)).toEqual([]);
+      await page.getByLabel("Reason").fill("it books what no person asked for");
+      await page.getByRole("button", { name: "Block this agent" }).click();
+      await page.waitForURL("**/console/agents/planner?*");
+      await page.getByText("is blocked.").waitFor();
+      expect(await examine(page)).toEqual([]);
+      await page.getByRole("link", { name: "Block this agent" }).click();
+      await page.getByText("It would change nothing.").waitFor();
+      expect(await examine(page)).toEqual([]);
+      await page.goto("/console/denials");
+      await page.getByRole("link", { name: "Lift the block" }).click();
+      await page.getByLabel("Reason").fill("it was misread");
+      await page.getByRole("button", { name: "Lift the block" }).click();
+      await page.getByText("is lifted.").waitFor();
     });
 
     test("the page of a sign-in that was cancelled at the provider", async () => {

@@ -6,7 +6,7 @@ const own = new URL("../assets/", import.meta.url);
 const uplot = new URL("dist/", `file://${createRequire(import.meta.url).resolve("uplot/package.json")}`);
 
 const files: readonly (readonly [name: string, url: URL])[] = [
-  ...["base.css", "parts.css", "people.css", "times.js", "follow.js", "plots.js", "icon.svg"].map(
+  ...["base.css", "parts.css", "people.css", "acts.css", "times.js", "follow.js", "plots.js", "icon.svg"].map(
     (name) => [name, new URL(name, own)] as const,
   ),
   ["uplot.js", new URL("uPlot.iife.min.js", uplot)],

@@ -1,10 +1,16 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { csrf } from "hono/csrf";
+import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
+import { noOffer, offerFrom } from "./acts/offer.ts";
+import { actRoutes } from "./acts/routes.ts";
+import { doneNotice } from "./acts/view.ts";
 import { readAssets } from "./assets.ts";
 import { failurePage } from "./failure-page.ts";
+import type { Host } from "./host.ts";
+import { href } from "./markup.ts";
 import { actionPage } from "./pages/action.ts";
 import { agentPage, agentsPage } from "./pages/agents.ts";
 import { decisionExports } from "./pages/decision-export.ts";
@@ -16,9 +22,9 @@ import { scopePage, scopesPage } from "./pages/scopes.ts";
 import { searchPage } from "./pages/search.ts";
 import { sessionPage, sessionsPage } from "./pages/sessions.ts";
 import { wouldBlockPage } from "./pages/would-block.ts";
-import type { ConsolePorts, Refusal, Viewer } from "./ports.ts";
-import { nextWithin, noRolePage, returningPage, signInPage, signIns } from "./sign-in.ts";
-import { layout, type Page, type View } from "./view.ts";
+import type { ConsolePorts, Refusal } from "./ports.ts";
+import { nextWithin, noRolePage, signInPage, signIns, toSignIn } from "./sign-in.ts";
+import { layout, type Page } from "./view.ts";
 
 /** No foreign resources, no inline scripts, no framing, no caching (CSP level 3; RFC 9111). */
 const headers = {
@@ -48,15 +54,7 @@ const pages: readonly Page[] = [
   eventsPage,
 ];
 
-type Answer = Response | Promise<Response>;
-
-/** One request handler's means: the ports, the sign-ins and how a view becomes a response. */
-interface Host extends ConsolePorts {
-  readonly cookies: ReturnType<typeof signIns>;
-  show(c: Context, view: View, viewer?: Viewer): Answer;
-}
-
-/** The read-only pages. Every response is a page or one of its files. */
+/** The pages, and what administrators do from them. Every response is a page or one of its files. */
 export function createConsole(ports: ConsolePorts): Hono {
   const app = new Hono();
   const cookies = signIns(ports.signIn, ports.clock);
@@ -78,6 +76,7 @@ export function createConsole(ports: ConsolePorts): Hono {
   app.use(csrf({ origin: (origin, c) => URL.parse(origin)?.host === c.req.header("host") }));
   assetRoute(app, host);
   signInRoutes(app, host);
+  actRoutes(app, host);
   for (const page of pages) pageRoute(app, host, page);
   return app;
 }
@@ -86,9 +85,9 @@ const pageNotFound = { code: "route_not_found", status: 404, message: "The conso
 
 function handleErrors(app: Hono, { show, refusalOf }: Host): void {
   const refuse = (c: Context, reason: Refusal) => show(c, failurePage(reason));
-  const readOnly = { code: "method_not_allowed", status: 405, message: "The console is read-only." } as const;
+  const wrongMethod = { code: "method_not_allowed", status: 405, message: "This page is only read." } as const;
   const onMethodNotAllowed = (c: Context, methods: readonly string[]) =>
-    refuse(c, { ...readOnly, headers: { Allow: methods.join(", ") } });
+    refuse(c, { ...wrongMethod, headers: { Allow: methods.join(", ") } });
   const foreign = {
     code: "invalid_request",
     status: 400,
@@ -137,18 +136,16 @@ function pageRoute(app: Hono, host: Host, page: Page): void {
     const viewer = person?.viewer ?? host.cookies.holder(c);
     if (viewer === undefined) return person === undefined ? toSignIn(c) : host.show(c, noRolePage(person.label));
     await host.countCall(viewer);
-    const query = Object.entries(host.readQuery(c.req.raw.url)).filter(([, value]) => value !== "");
-    const parameters = query.map(([name]) => name);
+    const sent = Object.entries(host.readQuery(c.req.raw.url)).filter(([, value]) => value !== "");
+    const { done, ...query } = Object.fromEntries(sent);
+    const parameters = Object.keys(query);
     // First, so that no page is shown that is not on record.
     if (viewer === person?.viewer) await person?.recordView({ path: c.req.path, parameters });
-    const view = await page.render(host, { params: c.req.param(), query: Object.fromEntries(query) });
-    return view instanceof Response ? view : host.show(c, view, viewer);
+    const offer = viewer.mayAct ? offerFrom(href(c.req.path, query)) : noOffer;
+    const view = await page.render(host, { params: c.req.param(), query, offer });
+    if (view instanceof Response) return view;
+    const result = done === undefined ? undefined : await person?.acts?.result(done);
+    const body = result === undefined ? view.body : html`${doneNotice(result)}${view.body}`;
+    return host.show(c, { ...view, body }, viewer);
   });
-}
-
-function toSignIn(c: Context): Answer {
-  const { pathname, search } = new URL(c.req.raw.url);
-  const here = `${pathname}${search}`;
-  if (c.req.header("sec-fetch-site") === "cross-site") return c.html(returningPage(here));
-  return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
 }

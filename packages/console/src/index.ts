@@ -1,3 +1,13 @@
+export type {
+  Act,
+  ActState,
+  Again,
+  AskedAct,
+  Committed,
+  ConsoleActs,
+  Done,
+  UpTo,
+} from "./acts/act.ts";
 export { createConsole } from "./console.ts";
 export { type AskedScope, type ConsentAsk, consentView } from "./people/consent-view.ts";
 export { type Person, type PersonView, personLayout } from "./people/layout.ts";

@@ -19,6 +19,7 @@ import type {
 } from "@svc/core";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ConsoleActs } from "./acts/act.ts";
 
 /** The query of an address: each parameter once, as sent. */
 export type Query = Readonly<Record<string, string>>;
@@ -46,6 +47,8 @@ export interface Viewer {
   readonly label: string;
   /** Identifies the token without containing it, or the sign-in. */
   readonly id: string;
+  /** The pages offer what administrators who signed in may do. */
+  readonly mayAct?: boolean;
 }
 
 export interface SignInSettings {
@@ -61,6 +64,8 @@ export interface SignInSettings {
 export interface ConsolePerson {
   /** What this person may see; undefined without a role. */
   readonly viewer: Viewer | undefined;
+  /** Undefined without the role of an administrator. */
+  readonly acts: ConsoleActs | undefined;
   /** The name, or the subject. */
   readonly label: string;
   /** Keeps on record that the person saw this page. @param parameters names of the query's parameters */

@@ -91,10 +91,18 @@ export const noRolePage = (label: string): View => ({
 });
 
 /** Reloads a page, since browsers send a SameSite=Strict cookie only with navigations from this site. */
-export const returningPage = (url: string): Markup => html`<!doctype html>
+const returningPage = (url: string): Markup => html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Agent Authorization</title>
 <meta http-equiv="refresh" content="0; url=${url}"></head>
 <body><p><a href="${url}">Continue</a></p></body></html>`;
+
+/** Leads to the sign-in page and back. */
+export function toSignIn(c: Context): Response | Promise<Response> {
+  const { pathname, search } = new URL(c.req.raw.url);
+  const here = `${pathname}${search}`;
+  if (c.req.header("sec-fetch-site") === "cross-site") return c.html(returningPage(here));
+  return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
+}
 
 /** A path within the console; `/console` in place of any other. */
 export const nextWithin = (next: string | undefined): string =>

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Offer } from "./acts/offer.ts";
 import { head, isolated, type Markup, mark } from "./markup.ts";
 import type { ConsolePorts, Query, Viewer } from "./ports.ts";
 import { searchBox } from "./search-box.ts";
@@ -32,6 +33,7 @@ export interface PageRequest {
   readonly params: Readonly<Record<string, string>>;
   /** Without the fields that a form left empty. */
   readonly query: Query;
+  readonly offer: Offer;
 }
 
 export interface Page {
@@ -52,7 +54,7 @@ export const layout = (
   version: string,
 ): Markup => html`<!doctype html>
 <html lang="en">
-${head(title, ["base.css", "parts.css", ...(plots ? ["uplot.css"] : [])])}
+${head(title, ["base.css", "parts.css", ...(viewer?.mayAct ? ["acts.css"] : []), ...(plots ? ["uplot.css"] : [])])}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 ${header(viewer, section)}
@@ -60,7 +62,7 @@ ${header(viewer, section)}
 <h1>${title}</h1>
 ${body}
 </main>
-<footer><p>Agent Authorization Service ${version}. Read-only. <span data-zone>All times are UTC.</span></p></footer>
+<footer><p>Agent Authorization Service ${version}.${viewer && !viewer.mayAct && " Read-only."} <span data-zone>All times are UTC.</span></p></footer>
 <script type="module" src="/console/assets/times.js"></script>
 ${viewer && html`<script type="module" src="/console/assets/follow.js"></script>`}
 ${plots && html`<script src="/console/assets/uplot.js"></script><script type="module" src="/console/assets/plots.js"></script>`}

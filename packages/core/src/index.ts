@@ -56,6 +56,7 @@ export {
   mcpServerRef,
   quoted,
   scopeName,
+  sentence,
   toolRef,
   userSub,
   withoutDirection,

@@ -156,7 +156,7 @@ export const liftQuarantine = (deps: ChangeDeps, change: Change): Promise<Change
   changeIdentity(deps, change, deps.identities.liftQuarantine);
 
 type ChangeDeps = Pick<CommandDeps, "clock" | "ids" | "identities">;
-type Change = Pick<ChangeOfIdentity, "agentId" | "reason" | "changedBy">;
+type Change = Pick<ChangeOfIdentity, "agentId" | "reason" | "by" | "onPage">;
 
 const changeIdentity = async (
   { clock, ids }: ChangeDeps,

@@ -113,9 +113,9 @@ export async function revokeSession(
   return session && { session, ended };
 }
 
-function endingOf({ clock, ids }: EndDeps, { by, reason }: Omit<Ending, "atMs">): [Ending, EndEvent] {
+function endingOf({ clock, ids }: EndDeps, { by, reason, onPage }: Omit<Ending, "atMs">): [Ending, EndEvent] {
   const atMs = clock.nowMs();
-  const event = { kind: "session_revoked", atMs, actor: by, reason, details: {} } as const;
+  const event = { kind: "session_revoked", atMs, actor: by, reason, onPage, details: {} } as const;
   return [{ by, atMs, reason }, (sessionId) => ({ ...event, eventId: ids.next(), sessionId })];
 }
 

@@ -1,10 +1,12 @@
 import type { ConsolePeople } from "@svc/console";
 import { LRUCache } from "lru-cache";
+import type { ConsentDeps } from "./consent-deps.ts";
+import { consoleActs } from "./console-acts.ts";
 import { endOwnSignIn, type SignInDeps } from "./sign-in.ts";
 import { type SignedIn, signInPages } from "./signed-in.ts";
 
 /** The console's view of people who signed in. */
-export function consolePeople(deps: SignInDeps): ConsolePeople {
+export function consolePeople(deps: ConsentDeps & SignInDeps): ConsolePeople {
   const pages = signInPages(deps);
   const recordView = viewRecorder(deps);
   return {
@@ -14,8 +16,14 @@ export function consolePeople(deps: SignInDeps): ConsolePeople {
       if (signedIn === undefined) return undefined;
       const { signInId: id, name, subject, roles } = signedIn;
       const label = name ?? subject;
-      const plane = roles.includes("admin") ? "admin" : roles[0];
-      return { viewer: plane && { plane, label, id }, label, recordView: (page) => recordView(signedIn, page) };
+      const mayAct = roles.includes("admin");
+      const plane = mayAct ? "admin" : roles[0];
+      return {
+        viewer: plane && { plane, label, id, mayAct },
+        acts: mayAct ? consoleActs(deps, pages, signedIn) : undefined,
+        label,
+        recordView: (page) => recordView(signedIn, page),
+      };
     },
     end: (c) => endOwnSignIn(c, deps, "signed out"),
   };

@@ -2,9 +2,10 @@ import { scopeName } from "@svc/core";
 import { jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import type { Clock } from "../ports/clock.ts";
+import { actSchema } from "./act-schema.ts";
 
 /**
- * Questions to a person, and the links that lead to them, sealed with a MAC: what is answered is what was asked, in every
+ * Questions to a person, what came of an act, and the links that lead to them, sealed with a MAC: what is answered is what was asked, in every
  * process, and nothing is stored before the answer.
  */
 export interface Questions {
@@ -49,6 +50,17 @@ const contents = {
     call: deniedCall.nullable(),
     client: clientRequest.nullable(),
   }),
+  /** What an administrator is about to do. */
+  act: z.strictObject({
+    id: z.uuid(),
+    signInId: z.string(),
+    act: actSchema,
+    from: z.string(),
+    /** base64url(SHA-256) of what must still be so. */
+    shown: z.string(),
+  }),
+  /** What was done, for the page that is shown next. */
+  done: z.strictObject({ signInId: z.string(), act: actSchema, count: z.int() }),
 };
 export type Question = Opened<"question">;
 

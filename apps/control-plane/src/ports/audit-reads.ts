@@ -28,6 +28,10 @@ export interface AuditReads {
   decisions(query: DecisionsQuery): Promise<DecisionsRead>;
   /** Newest first. */
   sessions(query: SessionQuery): Promise<readonly SessionSummary[]>;
+  /** Running sessions that match, up to `most` of them. */
+  countRunning(query: RunningQuery): Promise<number>;
+  /** Allowed calls of a target among the newest decisions of a span. */
+  countCallsOf(query: CallsQuery): Promise<number>;
   /** Newest first. */
   events(query: EventQuery): Promise<readonly AdministrativeEvent[]>;
   /** The newest `limit` decisions before `after`, like ones together; of each kind the newest three identifiers. */
@@ -130,6 +134,20 @@ export type SessionFilter = Filter<typeof sessionsQuery>;
 export interface SessionQuery extends Paged<string> {
   readonly filter: SessionFilter;
   readonly nowMs: number;
+}
+
+/** `beside`: those that people consented to beside this session, at any depth. */
+export interface RunningQuery extends Omit<SessionFilter, "status"> {
+  readonly beside?: string;
+  readonly nowMs: number;
+  readonly most: number;
+}
+
+export interface CallsQuery extends Pick<DecisionRecord, "target" | "targetKind"> {
+  /** Inclusive. */
+  readonly sinceMs: number;
+  /** At most so many decisions are read. */
+  readonly newest: number;
 }
 
 /** With `agent`: those that its accepted manifest touches. */

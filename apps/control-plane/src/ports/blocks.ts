@@ -8,6 +8,8 @@ export interface Blocks {
   page(
     query: Paged<{ readonly kind: string; readonly ref: string }> & { readonly nowMs: number },
   ): Promise<readonly StandingBlock[]>;
+  /** Undefined where none is in force. */
+  find(block: Pick<StandingBlock, "kind" | "ref">, nowMs: number): Promise<StandingBlock | undefined>;
   /** Sets the block, or changes the one in force, which keeps its `createdAtMs`. An equal block stays as it is. */
   set(block: StandingBlock, event: NewEvent): Promise<StandingBlock>;
   /** False if no such block was in force. */

@@ -9,6 +9,8 @@ export interface Consents {
    * ended. Nothing changed then. Durable when it resolves.
    */
   allow(allowed: Allowed): Promise<"allowed" | "answered" | "over">;
+  /** The answer to a question that starts no session. False: it was answered before. */
+  spend(answer: Answer): Promise<boolean>;
   /** False: the question was answered before. */
   refuse(answer: Answer, event: NewEvent): Promise<boolean>;
   /** Running sessions that a person consented to beside this one, newest first. */

@@ -1,5 +1,6 @@
 import type { IdentityFacts, Row, revocation } from "@svc/core";
 import type { VerificationKey } from "@svc/tokens";
+import type { Actor } from "./administrative-event.ts";
 import type { Paged, Span } from "./audit-reads.ts";
 
 export interface Identities {
@@ -26,11 +27,9 @@ export interface AgentIdentity extends IdentityFacts {
   readonly keys: readonly Pick<VerificationKey, "kid" | "publicJwk">[];
 }
 
-export interface ChangeOfIdentity {
+export interface ChangeOfIdentity extends Actor {
   readonly agentId: string;
   readonly reason: string | null;
-  /** The label of the bearer. */
-  readonly changedBy: string;
   readonly eventId: string;
   readonly atMs: number;
 }

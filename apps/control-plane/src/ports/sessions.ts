@@ -1,5 +1,5 @@
 import type { Block, IdentityStatus, PresentDenials, SessionFacts, SessionMarks, SessionRead } from "@svc/core";
-import type { NewEvent } from "./administrative-event.ts";
+import type { Actor, NewEvent } from "./administrative-event.ts";
 import type { Paged, SessionFilter } from "./audit-reads.ts";
 
 export interface Sessions {
@@ -26,8 +26,7 @@ export interface ConsentEvent {
   readonly details?: NewEvent["details"];
 }
 
-export interface Ending {
-  readonly by: string;
+export interface Ending extends Actor {
   readonly atMs: number;
   readonly reason: string | null;
 }

@@ -36,6 +36,9 @@ export interface EndOfSignIns {
   readonly eventOf: (ended: Pick<SignIn, "signInId" | "issuer" | "subject">) => NewEvent;
 }
 
+/** The person who acts is not signed in any more: nothing changed. */
+export class SignInOver extends Error {}
+
 /** Every change commits its event with it; durable when it resolves. */
 export interface SignIns {
   /** False if a sign-in of this id was begun before; then nothing is stored. */

@@ -1,20 +1,31 @@
 import { type AdministrativeEvent, type AdministrativeEventKind, pushedKinds } from "@svc/core";
-import type { NewEvent } from "../ports/administrative-event.ts";
+import type { NewEvent, OnPage } from "../ports/administrative-event.ts";
 import type { AuditReads, EventQuery } from "../ports/audit-reads.ts";
+import { SignInOver } from "../ports/sign-ins.ts";
 import type { Fragment, Pool, Sql, Transaction } from "./database.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
-/** Call it in the transaction of the act itself. */
+/** Call it in the transaction of the act itself. @throws {SignInOver} for a person who is not signed in any more. */
 export async function insertAdministrativeEvent(
   tx: Transaction,
-  { eventId, kind, atMs, actor, sessionId = null, agent = null, reason = null, details }: NewEvent,
+  { eventId, kind, atMs, actor, sessionId = null, agent = null, reason = null, onPage, ...rest }: NewEvent,
 ): Promise<void> {
+  const details = onPage === undefined ? rest.details : { ...rest.details, ...(await signedIn(tx, onPage, atMs)) };
   const event = tx`
     insert into administrative_event (event_id, kind, ts, actor, session_id, agent, reason, details)
     values (${eventId}, ${kind}, ${new Date(atMs)}, ${actor}, ${sessionId}, ${agent}, ${reason}, ${tx.json(details)})`;
   if (isPushed(kind)) {
     await tx`with event as (${event} returning event_id) insert into pushed_event (event_id) select event_id from event`;
   } else await event;
+}
+
+/** Until the act commits, the sign-in cannot end. */
+async function signedIn(tx: Transaction, { signInId, issuer, page }: OnPage, atMs: number) {
+  const { count } = await tx`
+    select from sign_in
+    where sign_in_id = ${signInId} and ended_at is null and expires_at > ${new Date(atMs)} for share`;
+  if (count === 0) throw new SignInOver();
+  return { sign_in_id: signInId, issuer, page };
 }
 
 const isPushed = (kind: AdministrativeEventKind): boolean =>

@@ -6,6 +6,7 @@ import { DatabaseUnavailable, type Pool } from "./database.ts";
 import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
 import { declarations } from "./manifests.ts";
+import { reachReads } from "./reach.ts";
 import { recordedCallReads } from "./recorded-calls.ts";
 import { searchReads } from "./search.ts";
 import { sessionPages } from "./sessions.ts";
@@ -15,6 +16,7 @@ import { wouldBlockReads } from "./would-block/reads.ts";
 export const auditReads = (pool: Pool): AuditReads => ({
   ...decisionReads(pool),
   ...sessionPages(pool),
+  ...reachReads(pool),
   ...eventReads(pool),
   ...searchReads(pool),
   ...decisionCounts(pool),
@@ -52,6 +54,8 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     lineage: async (actionId) => (await first((reads) => reads.lineage(actionId))) ?? primary.lineage(actionId),
     decisions: (query) => upTo(query.filter.untilMs, (reads) => reads.decisions(query)),
     sessions: (query) => first((reads) => reads.sessions(query)),
+    countRunning: (query) => first((reads) => reads.countRunning(query)),
+    countCallsOf: (query) => first((reads) => reads.countCallsOf(query)),
     events: (query) => upTo(query.untilMs, (reads) => reads.events(query)),
     recordedCalls: (query) => upTo(query.untilMs, (reads) => reads.recordedCalls(query)),
     wouldBlocks: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks(query)),

@@ -17,6 +17,12 @@ export const blocks = (
     where (until is null or until > ${new Date(nowMs)})
       ${after === undefined ? sql`` : sql`and (kind collate "C", ref collate "C") > (${after.kind}, ${after.ref})`}
     order by kind collate "C", ref collate "C" limit ${limit}`,
+  async find({ kind, ref }, nowMs) {
+    const [found] = await rows<StandingBlock>`
+      select ${blockColumns(sql)} from block
+      where kind = ${kind} and ref = ${ref} and (until is null or until > ${new Date(nowMs)})`;
+    return found;
+  },
   /** A lapsed block is replaced and gets a new `created_at`. */
   set: (block, event) =>
     change(async (tx) => {

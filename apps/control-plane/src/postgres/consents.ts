@@ -15,6 +15,12 @@ export const consents = ({ reader: { rows, sql }, writer }: Pools<"reader" | "wr
       throw error;
     }
   },
+  spend: (answer) =>
+    unlessDoubled(
+      writer.transaction(async (tx) => {
+        await insertAnswer(tx, answer);
+      }),
+    ),
   refuse: (answer, event) =>
     unlessDoubled(
       writer.transaction(async (tx) => {

@@ -70,7 +70,7 @@ export async function lockIdentities(tx: Transaction): Promise<void> {
 
 /** False if the agent was revoked before, or is unknown. */
 async function revoke(tx: Transaction, revocation: ChangeOfIdentity): Promise<boolean> {
-  const { agentId, reason, changedBy: actor, eventId, atMs } = revocation;
+  const { agentId, reason, by: actor, onPage, eventId, atMs } = revocation;
   await lockIdentities(tx);
   const [inserted] = await tx<{ agent: string }[]>`
     insert into revocation (agent_id, agent, reason, as_of)
@@ -80,13 +80,13 @@ async function revoke(tx: Transaction, revocation: ChangeOfIdentity): Promise<bo
     on conflict do nothing returning agent`;
   if (inserted === undefined) return false;
   const details = { agent_id: agentId };
-  await recordChangedDenials(tx, { ...inserted, eventId, kind: "agent_revoked", atMs, actor, reason, details });
+  await recordChangedDenials(tx, { ...inserted, eventId, kind: "agent_revoked", atMs, actor, reason, details, onPage });
   return true;
 }
 
 /** False if the agent is not quarantined, or is revoked. The next enrollment that fails quarantines it again. */
 async function liftQuarantine(tx: Transaction, lift: ChangeOfIdentity): Promise<boolean> {
-  const { agentId, reason, changedBy: actor, eventId, atMs } = lift;
+  const { agentId, reason, by: actor, onPage, eventId, atMs } = lift;
   await lockIdentities(tx);
   const [lifted] = await tx<{ agent: string }[]>`
     update agent_identity i set status = 'none', reason = null, as_of = greatest(i.as_of, clock_timestamp())
@@ -95,7 +95,16 @@ async function liftQuarantine(tx: Transaction, lift: ChangeOfIdentity): Promise<
     returning agent`;
   if (lifted === undefined) return false;
   const details = { agent_id: agentId };
-  await recordChangedDenials(tx, { ...lifted, eventId, kind: "quarantine_lifted", atMs, actor, reason, details });
+  await recordChangedDenials(tx, {
+    ...lifted,
+    eventId,
+    kind: "quarantine_lifted",
+    atMs,
+    actor,
+    reason,
+    details,
+    onPage,
+  });
   return true;
 }
 

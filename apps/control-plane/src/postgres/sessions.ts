@@ -62,7 +62,7 @@ export const sessions = ({ reader: { rows, sql }, writer }: Pools<"reader" | "wr
       writer.within(budgets.emergency).transaction(async (tx) => {
         await waitingUpTo(tx, budgets.emergency);
         const which = tx`
-          ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}
+          ${sessionConditions(tx, filter, runningSince(ending.atMs))}
           ${after === undefined ? tx`` : tx`and s.session_id > ${after}`} order by s.session_id limit ${limit}`;
         return endThose(tx, which, ending, eventOf);
       }),
@@ -110,6 +110,9 @@ export async function insertSession(
 
 /** A session lives for a day at most (docs/reference/conventions.md#limits); one more for clocks that differ. */
 const decisionsOfRunningMs = 2 * 86_400_000;
+
+/** No decision of a session that runs now has an earlier identifier. */
+export const runningSince = (nowMs: number): string => firstIdAt(nowMs - decisionsOfRunningMs);
 
 /** Ends the running sessions `s` of a condition, and those beside them. Returns the ids of the former. */
 async function endThose(tx: Transaction, which: Fragment, ending: Ending, eventOf: EndEvent) {
@@ -162,7 +165,7 @@ function toSessionSummary(row: SessionFacts & RevocationColumns, nowMs: number):
 }
 
 /** Only the given filters, so that the planner finds their index. `firstActionId`: earlier months are not read. */
-function sessionConditions(
+export function sessionConditions(
   sql: Sql | Transaction,
   { userSub, scope, agent }: Omit<SessionFilter, "status">,
   firstActionId?: string,

@@ -30,7 +30,7 @@ export function blockRoutes(app: App, deps: Deps): void {
     reply: { description: "The block in force.", schema: blockRead },
     errors: ["database_unavailable"],
     handle: async ({ caller, params, body: { reason, until: untilMs = null } }) => {
-      const set = await setBlock(deps, { ...readRef(params), reason, untilMs }, caller.label);
+      const set = await setBlock(deps, { ...readRef(params), reason, untilMs }, { by: caller.label });
       const { block } = requireKind(set, "set", {
         until_is_past: () =>
           invalidRequest("The block would block nothing.", [{ path: "until", message: "must be in the future" }]),
@@ -46,8 +46,7 @@ export function blockRoutes(app: App, deps: Deps): void {
     reply: { status: 204, description: "No such block is in force." },
     errors: ["database_unavailable"],
     handle: async ({ caller, params }) => {
-      const { kind, ref } = readRef(params);
-      if (await liftBlock(deps, kind, ref, caller.label)) deps.events.administered("block_lifted");
+      if (await liftBlock(deps, readRef(params), { by: caller.label })) deps.events.administered("block_lifted");
     },
   });
 }

@@ -167,7 +167,7 @@ export function identityRoutes(app: App, deps: Deps): void {
     reply: { description: "The identity, revoked.", schema: agentIdentity },
     errors: ["agent_not_found", "database_unavailable"],
     handle: async ({ caller, params: { agentId }, body: { reason = null } }) => {
-      const revoked = await revokeAgent(deps, { agentId, reason, changedBy: caller.label });
+      const revoked = await revokeAgent(deps, { agentId, reason, by: caller.label });
       if (revoked?.isNew) deps.events.agentRevoked();
       return toAnswer(revoked?.identity);
     },
@@ -181,7 +181,7 @@ export function identityRoutes(app: App, deps: Deps): void {
     reply: { description: "The identity; unchanged if it was not quarantined.", schema: agentIdentity },
     errors: ["agent_not_found", "database_unavailable"],
     handle: async ({ caller, params: { agentId }, body: { reason = null } }) =>
-      toAnswer((await liftQuarantine(deps, { agentId, reason, changedBy: caller.label }))?.identity),
+      toAnswer((await liftQuarantine(deps, { agentId, reason, by: caller.label }))?.identity),
   });
 }
 

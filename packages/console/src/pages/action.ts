@@ -1,5 +1,6 @@
 import type { DecisionRecord, ExplainedCheck, Explanation } from "@svc/core";
 import { html } from "hono/html";
+import type { Act } from "../acts/act.ts";
 import { notFoundPage } from "../failure-page.ts";
 import { chainGraph } from "../graph.ts";
 import { badge, facts, href, isolated, link, type Markup, notice, time } from "../markup.ts";
@@ -11,13 +12,14 @@ import { breakWords, checkFacts, checkQuestions, denyLabel, guaranteeWords, outc
 
 export const actionPage: Page = {
   path: "/console/actions/:action_id",
-  async render({ reads }, { params }) {
+  async render({ reads }, { params, offer }) {
     const action = await reads.action(params.action_id ?? "");
     if (action === undefined) return notFoundPage("action", "/console/decisions", "the decisions");
     return {
       title: "One decision",
       section: "Decisions",
       body: html`${verdict(action)}
+${offer(...stops(action))}
 <div class="columns">
 <section><h2>Checks</h2>${checkTable(action.explanation)}</section>
 <section><h2>Chain back to the person</h2>${chainOf(action)}</section>
@@ -36,6 +38,16 @@ function verdict({ record, explanation: { remedy } }: Action): Markup {
     `Denied: ${denyLabel(record.denyReason)} (${record.denyReason})`,
     html`${observed}${remedy !== null && html`<p><b>To admit it:</b> ${isolated(remedy)}</p>`}`,
   )}`;
+}
+
+/** What would deny such a call from now on. */
+function stops({ record }: Action): readonly Act[] {
+  const { sessionId, hop, actingAgent, target: name, targetKind } = record;
+  return [
+    { act: "set_block", kind: targetKind, ref: name },
+    { act: "end_session", ref: sessionId },
+    ...(hop > 1 ? [{ act: "revoke_agent", ref: actingAgent } as const] : []),
+  ];
 }
 
 /** The first check that fails decides; the ones after it have only the result they would have had. */

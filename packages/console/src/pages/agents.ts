@@ -47,7 +47,7 @@ ${pageOf(path, query, agents, {
 
 export const agentPage: Page = {
   path: `${path}/:agent`,
-  async render({ reads }, { params, query }) {
+  async render({ reads }, { params, query, offer }) {
     const agent = params.agent ?? "";
     const identity = await reads.agent(agent);
     if (identity === undefined) return notFoundPage("agent", path, "the agents");
@@ -56,6 +56,11 @@ export const agentPage: Page = {
       title: agent,
       section: "Agents",
       body: html`${identityFacts(identity)}
+${offer(
+  identity.status !== "revoked" && { act: "revoke_agent", ref: agent },
+  identity.status === "quarantined" && { act: "lift_quarantine", ref: agent },
+  { act: "set_block", kind: "agent", ref: agent },
+)}
 <p>${link(href("/console/decisions", { agent }), "Its calls")} · ${link(href("/console/sessions", { agent }), "Sessions with a delegation to it")}</p>
 <section><h2>Manifest versions</h2>
 ${versions.rows.map((version, index) => versionSection(version, versions.rows[index + 1] ?? versions.next))}

@@ -1,5 +1,6 @@
 import type { AdministrativeEvent, StandingBlock } from "@svc/core";
 import { html } from "hono/html";
+import { noOffer, type Offer } from "../acts/offer.ts";
 import { link, type Markup, time } from "../markup.ts";
 import { agentPath, scopePath, sessionPath, shortId } from "../places.ts";
 import { type Column, pageOf, table } from "../table.ts";
@@ -13,7 +14,7 @@ const shownSessions = 20;
 
 export const denialsPage: Page = {
   path,
-  async render({ reads }, { query }) {
+  async render({ reads }, { query, offer }) {
     const [blocks, agents, sessions] = await Promise.all([
       reads.blocks(shownBlocks),
       reads.revokedAgents(query),
@@ -23,7 +24,7 @@ export const denialsPage: Page = {
       title: "Denials in force",
       section: "Denials",
       body: html`<p>These apply from the next decision on, to sessions of every policy version.</p>
-<section><h2>Emergency blocks</h2>${blockTable(blocks)}</section>
+<section><h2>Emergency blocks</h2>${blockTable(blocks, offer)}</section>
 <section><h2>Revoked agents</h2>
 ${pageOf(path, query, agents, {
   caption: "Newest first",
@@ -54,7 +55,7 @@ const byAndReason: readonly Column<AdministrativeEvent>[] = [
   { head: "Reason", cell: ({ reason }) => reason },
 ];
 
-export const blockTable = (blocks: readonly StandingBlock[]): Markup =>
+export const blockTable = (blocks: readonly StandingBlock[], offer: Offer = noOffer): Markup =>
   table({
     caption: "In force",
     columns: [
@@ -62,10 +63,16 @@ export const blockTable = (blocks: readonly StandingBlock[]): Markup =>
       { head: "Reason", cell: ({ reason }) => reason },
       { head: "Since", cell: ({ createdAtMs }) => time(createdAtMs) },
       { head: "Until", cell: ({ untilMs }) => (untilMs === null ? "no end" : time(untilMs)) },
+      ...(offer === noOffer ? [] : [liftColumn(offer)]),
     ],
     rows: blocks,
     whenEmpty: html`No block is in force. Set one with <code>PUT /v1/blocks/{kind}/{ref}</code>.`,
   });
+
+const liftColumn = (offer: Offer): Column<StandingBlock> => ({
+  head: "Lift",
+  cell: ({ kind, ref }) => offer({ act: "lift_block", kind, ref }),
+});
 
 function blocked({ kind, ref }: StandingBlock): Markup {
   const named =

@@ -52,7 +52,7 @@ ${pageOf(path, query, sessions, {
 
 export const sessionPage: Page = {
   path: `${path}/:session_id`,
-  async render({ reads }, { params }) {
+  async render({ reads }, { params, offer }) {
     const session = await reads.session(params.session_id ?? "");
     if (session === undefined) return notFoundPage("session", path, "the sessions");
     const filter = { session_id: session.facts.sessionId };
@@ -61,6 +61,10 @@ export const sessionPage: Page = {
       title: "One session",
       section: "Sessions",
       body: html`${sessionFacts(session)}
+${offer(session.status === "active" && { act: "end_session", ref: session.facts.sessionId }, {
+  act: "end_sessions",
+  ref: session.facts.userSub,
+})}
 <section><h2>Taint</h2>${markTable(session)}</section>
 <section><h2>Decisions</h2>
 ${table({

@@ -5,6 +5,8 @@ const cookies = testsOf("apps/control-plane/test/sign-in-cookies.test.ts");
 const forms = testsOf("apps/control-plane/test/form-token.test.ts");
 const logins = testsOf("apps/control-plane/test/person-login.test.ts");
 const viewers = testsOf("apps/control-plane/test/console-people.test.ts");
+const acts = testsOf("test/conformance/people/acts.test.ts");
+const actRaces = testsOf("apps/control-plane/test/console-acts.test.ts");
 const nextPaths = testsOf("apps/control-plane/test/next-path.test.ts");
 
 export const ofPeople = mutationsOf("apps/control-plane/src", [
@@ -85,5 +87,40 @@ export const ofPeople = mutationsOf("apps/control-plane/src", [
     "    await signIns.recordView({",
     "    void signIns.recordView({",
     viewers("sees no page whose view could not be recorded"),
+  ],
+  [
+    "auditor-acts",
+    "people/console-people.ts",
+    "acts: mayAct ? ",
+    "acts: plane ? ",
+    acts("acts to administrators, and none to auditors and to tokens"),
+  ],
+  [
+    "act-of-an-ended-sign-in",
+    "postgres/administrative-events.ts",
+    "if (count === 0) throw new SignInOver();",
+    "if (count < 0) throw new SignInOver();",
+    actRaces("a sign-in that ends between the check and the commit acts no more"),
+  ],
+  [
+    "act-of-a-foreign-form",
+    "people/console-acts.ts",
+    '      if (!pages.isOwnForm(c, signedIn, fields.get("form"))) return { kind: "foreign_form" };',
+    "",
+    acts("an administrator who signed in %s > %s is refused with %i, and nothing changes"),
+  ],
+  [
+    "act-done-blindly",
+    "people/console-acts.ts",
+    '      if (!(await isAsShown(question))) return again("changed", question, typed);',
+    "",
+    acts("a new manifest between page and click is shown anew, and the agent stays"),
+  ],
+  [
+    "act-done-twice",
+    "people/console-acts.ts",
+    "    if (!(await deps.consents.spend({",
+    "    if (!(({",
+    acts("a form that was sent does nothing a second time, also where the block was lifted since"),
   ],
 ]);
