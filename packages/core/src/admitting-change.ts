@@ -2,7 +2,8 @@ import { isWithin, splitDataClasses } from "./data-class.ts";
 import { type DenyReason, denyReasonTable } from "./deny-reason.ts";
 import type { TargetKind } from "./kinds.ts";
 import type { AgentManifestDocument } from "./manifest.ts";
-import { isMcpServerRef, quoted } from "./names.ts";
+import { isMcpServerRef } from "./name-patterns.ts";
+import { quoted } from "./names.ts";
 import type { WouldBlock } from "./rows.ts";
 
 /** Calls that observe mode let pass in one way, as the audit's would-block list groups them. */

@@ -3,8 +3,7 @@ import { type CheckName, checkKinds, checkNames, type DenyReason } from "./deny-
 import type { HopRequest } from "./hop.ts";
 import type { BlockKind, GuaranteeLevel, IdentityStatus } from "./kinds.ts";
 import { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
-import { protocolDataClass } from "./name-patterns.ts";
-import { isMcpServerRef, mcpServerRef } from "./names.ts";
+import { isMcpServerRef, mcpServerRef, protocolDataClass } from "./name-patterns.ts";
 import { type CallerIndex, type PolicyIndex, pathKey, type ToolGrant } from "./policy-index.ts";
 import { type CallEffect, type CallEffects, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
 

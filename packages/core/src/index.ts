@@ -48,12 +48,11 @@ export { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from ".
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
 export { manifestSchema } from "./manifest-schema.ts";
 export { firstModernRevision, isSessionMessage, mcpMeta } from "./mcp.ts";
-export { isAgentName, isToolRef, protocolDataClass } from "./name-patterns.ts";
+export { isAgentName, isToolRef, mcpServerRef, protocolDataClass } from "./name-patterns.ts";
 export {
   agentName,
   dataClass,
   dataClassList,
-  mcpServerRef,
   quoted,
   scopeName,
   sentence,

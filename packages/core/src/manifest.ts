@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { accessKinds, guaranteeLevels, taints } from "./kinds.ts";
-import { agentName, dataClass, isMcpServerRef, scopeName, toolRef } from "./names.ts";
+import { isMcpServerRef } from "./name-patterns.ts";
+import { agentName, dataClass, scopeName, toolRef } from "./names.ts";
 
 /** What an agent declares (docs/reference/manifest.md#the-document). */
 

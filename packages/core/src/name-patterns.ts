@@ -8,3 +8,13 @@ export const isToolRef = (text: string): boolean => refPattern.test(text);
 
 /** The one implicit, unprivileged tool an agent has on each MCP server it declares a tool of. */
 export const protocolDataClass = "protocol";
+
+const mcpRef = /^mcp:([^/#]+)(?:[/#].+)?$/;
+
+/** `mcp:ledger` for `mcp:ledger/post_entry`, `mcp:ledger#resources/read` and itself; undefined for other refs. */
+export function mcpServerRef(ref: string): string | undefined {
+  const server = mcpRef.exec(ref)?.[1];
+  return server === undefined ? undefined : `mcp:${server}`;
+}
+
+export const isMcpServerRef = (ref: string): boolean => ref === mcpServerRef(ref);

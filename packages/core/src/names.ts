@@ -45,13 +45,3 @@ export const dataClassList = z
     const names = text.split(" ");
     return names.every((name) => dataClass.safeParse(name).success) && new Set(names).size === names.length;
   }, "must be data classes separated by single spaces, without repeats");
-
-const mcpRef = /^mcp:([^/#]+)(?:[/#].+)?$/;
-
-/** `mcp:ledger` for `mcp:ledger/post_entry`, `mcp:ledger#resources/read` and itself; undefined for other refs. */
-export function mcpServerRef(ref: string): string | undefined {
-  const server = mcpRef.exec(ref)?.[1];
-  return server === undefined ? undefined : `mcp:${server}`;
-}
-
-export const isMcpServerRef = (ref: string): boolean => ref === mcpServerRef(ref);

@@ -1,7 +1,6 @@
 import { weakest } from "./compile.ts";
 import { type GuaranteeLevel, highestTaint, type Taint } from "./kinds.ts";
-import { protocolDataClass } from "./name-patterns.ts";
-import { mcpServerRef } from "./names.ts";
+import { mcpServerRef, protocolDataClass } from "./name-patterns.ts";
 import type { CompiledPolicy, PolicyDocument } from "./policy.ts";
 
 /** A compiled policy laid out for the verdict function: every question is one look-up. Immutable, so cached by version. */

@@ -2,7 +2,8 @@ import { isWithin } from "./data-class.ts";
 import type { ToolDefinition } from "./definitions.ts";
 import type { Access, ManifestStatus } from "./kinds.ts";
 import type { AgentManifest, DeclaredTool, DiscoverySource } from "./manifest.ts";
-import { mcpServerRef, toolRef } from "./names.ts";
+import { mcpServerRef } from "./name-patterns.ts";
+import { toolRef } from "./names.ts";
 
 /** What one discovery source advertises of one tool; an absent member advertises nothing. */
 export interface DiscoveredTool {

@@ -2,7 +2,7 @@ import type { Block, PresentState, Verdict } from "./decide.ts";
 import type { HopRequest } from "./hop.ts";
 import type { IdentityStatus } from "./kinds.ts";
 import { lendersOf } from "./lenders.ts";
-import { mcpServerRef } from "./names.ts";
+import { mcpServerRef } from "./name-patterns.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 
 /** The part of the present state that could deny: nothing else keeps who was revoked or blocked at that moment. */

@@ -3,8 +3,8 @@ import { isWithin } from "./data-class.ts";
 import type { CheckName, DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import { isInGoodStanding } from "./lenders.ts";
-import { protocolDataClass } from "./name-patterns.ts";
-import { isMcpServerRef, quoted } from "./names.ts";
+import { isMcpServerRef, protocolDataClass } from "./name-patterns.ts";
+import { quoted } from "./names.ts";
 import { type PolicyIndex, pathKey } from "./policy-index.ts";
 
 export interface Denied {

@@ -1,15 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  agentName,
-  dataClass,
-  dataClassList,
-  isMcpServerRef,
-  mcpServerRef,
-  quoted,
-  scopeName,
-  toolRef,
-  userSub,
-} from "../src/names.ts";
+import { isMcpServerRef, mcpServerRef } from "../src/name-patterns.ts";
+import { agentName, dataClass, dataClassList, quoted, scopeName, toolRef, userSub } from "../src/names.ts";
 
 const emoji = "😀";
 const loneSurrogate = "\ud83d";

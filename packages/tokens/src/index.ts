@@ -55,6 +55,8 @@ export {
   bindParsedParams,
   canonicalJson,
 } from "./params-binding.ts";
+export type { SentEvent } from "./push/event-text.ts";
+export { type FollowPush, followPush, PushFault, type PushPorts, pushConcernsMs } from "./push/follow-push.ts";
 export { type KeyRefusal, KeyRefused } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
 export { decodeUtf8, isJsonObject, type JsonFault, parseExactObject, parseStrictJson } from "./strict-json.ts";

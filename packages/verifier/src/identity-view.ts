@@ -1,7 +1,7 @@
+import { followPush, pushConcernsMs } from "@svc/tokens";
 import { getJson } from "./get-json.ts";
 import { pinnedIdentities } from "./pinned-identities.ts";
 import type { VerifierPorts } from "./ports.ts";
-import { concernsMs, followPush } from "./push-client.ts";
 import { pushedDenials } from "./pushed-denials.ts";
 import { startRefreshing } from "./refresher.ts";
 import { revocationList } from "./revocation-list.ts";
@@ -65,7 +65,7 @@ export function identityView(
     },
   });
 
-  const pushed = pushedDenials(monotonicMs, concernsMs, {
+  const pushed = pushedDenials(monotonicMs, pushConcernsMs, {
     onRevoked: revocations.add,
     onIdentity: identities.forget,
     onReset: () => {
@@ -73,21 +73,22 @@ export function identityView(
       void refresh();
     },
   });
-  const following =
-    push &&
-    followPush(ports, {
-      url: `${base}revocations/stream`,
-      token,
-      onEvent: pushed.take,
-      onFailure: observe.onPushFailure,
+  const following = new AbortController();
+  const follow = async () => {
+    const events = followPush(ports, {
+      ...{ url: `${base}revocations/stream`, token, signal: following.signal, onFailure: observe.onPushFailure },
+      sinceMs: () => ports.now() - pushConcernsMs,
     });
+    for await (const event of events) pushed.take(event);
+  };
+  if (push) void follow();
 
   return {
     ready,
     underWay,
     stop: () => {
       stop();
-      if (following) following.stop();
+      following.abort();
     },
     pushed,
     /** Seconds since the request of the last successful refresh, on the monotonic clock; Infinity before the first. */

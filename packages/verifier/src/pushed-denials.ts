@@ -1,7 +1,6 @@
-import { blockKinds, type pushedEvent } from "@svc/core";
-import { actChain, type NarrowedClaims } from "@svc/tokens";
+import { blockKinds, mcpServerRef, type pushedEvent } from "@svc/core";
+import { actChain, type NarrowedClaims, type SentEvent } from "@svc/tokens";
 import { z } from "zod/mini";
-import type { SentEvent } from "./event-text.ts";
 
 type Member = "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
 
@@ -69,7 +68,10 @@ export function pushedDenials(monotonicMs: () => number, keptMs: number, handler
     },
     /** Whether the session, the target or an agent of the chain is denied. */
     has(claims: NarrowedClaims): boolean {
-      if (isDenied(`session ${claims.sessionId}`) || isDenied(`tool ${claims.aud}`)) return true;
+      const { sessionId, aud } = claims;
+      // A block of an MCP server covers its tools.
+      const refs = [`session ${sessionId}`, `tool ${aud}`, `tool ${mcpServerRef(aud) ?? aud}`];
+      if (refs.some(isDenied)) return true;
       const agents = actChain(claims).slice(1);
       return agents.some((agent) => isDenied(`agent ${agent}`) || isDenied(`quarantine ${agent}`));
     },

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PushedKind } from "@svc/core";
+import { heartbeatText, pushText, resetText } from "@svc/test-support/push-text";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AdmissionRefused, createVerifier, type VerifierOptions } from "../src/index.ts";
 import {
@@ -52,13 +53,6 @@ async function pushingPlane() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, followed, state };
 }
 
-const none = { session_id: null, agent: null, block: null, kid: null, not_before: null };
-const eventText = (kind: PushedKind, members: object): string => {
-  const data = { event_id: "e", ts: new Date().toISOString(), kind, ...none, ...members };
-  return `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
-};
-const heartbeat = (id: string): string => `event: heartbeat\nid: ${id}\ndata: {"as_of":"2026-01-01T00:00:00.000Z"}\n\n`;
-
 async function setUp(options: Partial<VerifierOptions> = {}) {
   const plane = await pushingPlane();
   const verifier = createVerifier({
@@ -93,7 +87,7 @@ describe("what is pushed refuses calls before the next refresh", () => {
     const { plane, outcome, comesTo, write } = await setUp();
     expect(await outcome()).toBe("admitted");
     const { lists } = plane.state;
-    write(eventText(kind, members));
+    write(pushText(kind, members));
     await comesTo(want);
     expect(plane.state.lists).toBe(lists);
   });
@@ -102,24 +96,32 @@ describe("what is pushed refuses calls before the next refresh", () => {
     const { outcome, comesTo, write } = await setUp();
     write(
       [
-        eventText("session_revoked", { session_id: "another" }),
-        eventText("block_set", { block: { kind: "tool", ref: "http:other/post" } }),
-        eventText("key_removed", { kid: "another" }),
-        eventText("agent_revoked", { agent: "clerk" }),
+        pushText("session_revoked", { session_id: "another" }),
+        pushText("block_set", { block: { kind: "tool", ref: "http:other/post" } }),
+        pushText("key_removed", { kid: "another" }),
+        pushText("agent_revoked", { agent: "clerk" }),
       ].join(""),
     );
     await comesTo("revoked", { agents: ["clerk"] });
     expect(await outcome()).toBe("admitted");
   });
 
+  test("and a block of an MCP server its tools", async () => {
+    const audience = "mcp:files/write_file";
+    const { outcome, comesTo, write } = await setUp({ audience });
+    expect(await outcome({ audience })).toBe("admitted");
+    write(pushText("block_set", { block: { kind: "tool", ref: "mcp:files" } }));
+    await comesTo("revoked", { audience });
+  });
+
   test("until a block is lifted; an event that comes again changes nothing", async () => {
     const { comesTo, write } = await setUp();
     const block = { block: { kind: "agent", ref: "planner" } };
-    write(eventText("block_set", block).repeat(2));
+    write(pushText("block_set", block).repeat(2));
     await comesTo("revoked");
-    write(eventText("block_lifted", block));
+    write(pushText("block_lifted", block));
     await comesTo("admitted");
-    write(eventText("session_revoked", { session_id: sessionId }) + eventText("block_lifted", block));
+    write(pushText("session_revoked", { session_id: sessionId }) + pushText("block_lifted", block));
     await comesTo("revoked");
   });
 });
@@ -129,7 +131,7 @@ describe("the connection", () => {
     const { plane, streams, comesTo, write } = await setUp();
     const since = Date.parse(plane.followed[0]?.query.get("since") ?? "");
     expect(since).toBeLessThanOrEqual(Date.now() - 65_000);
-    write(heartbeat("10.1") + eventText("session_revoked", { session_id: sessionId }) + heartbeat("11.1"));
+    write(heartbeatText("10.1") + pushText("session_revoked", { session_id: sessionId }) + heartbeatText("11.1"));
     await comesTo("revoked");
     plane.followed[0]?.response.destroy();
     await streams(2);
@@ -139,7 +141,7 @@ describe("the connection", () => {
 
   test("that is refused an id begins anew", async () => {
     const { plane, streams, write } = await setUp();
-    write(heartbeat("10.1"));
+    write(heartbeatText("10.1"));
     await vi.waitFor(() => {
       plane.state.status = 400;
       plane.followed.at(-1)?.response.end();
@@ -157,7 +159,7 @@ describe("the connection", () => {
     const { plane, verifier, write } = await setUp();
     await verifier.ready();
     const { lists } = plane.state;
-    write("event: reset\ndata: {}\n\n");
+    write(resetText);
     await vi.waitFor(() => expect(plane.state.lists).toBe(lists + 1), patience);
   });
 
@@ -168,7 +170,7 @@ describe("the connection", () => {
     ": note\n\n",
   ])("is not disturbed by %j", async (text) => {
     const { comesTo, write } = await setUp();
-    write(text + eventText("session_revoked", { session_id: sessionId }));
+    write(text + pushText("session_revoked", { session_id: sessionId }));
     await comesTo("revoked");
   });
 
