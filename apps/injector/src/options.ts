@@ -88,7 +88,7 @@ export const podOptions = {
   ),
   "pep.svc/enforcement-secret": optional(
     objectName,
-    "A Secret whose `token` is a bearer of the enforcement plane (`SVC_PEP_ENFORCEMENT_TOKEN`).",
+    "A Secret whose `token` is a bearer of the enforcement plane (`SVC_PEP_ENFORCEMENT_TOKEN`): acts end calls under way at once.",
   ),
   "pep.svc/public-url": optional(
     publicUrl,

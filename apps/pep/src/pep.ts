@@ -1,11 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
-import type { HopPorts } from "@svc/hop";
+import { type HopPorts, unreferenced } from "@svc/hop";
 import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { fetchSessionTargets, watchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
+import { createCallsUnderWay } from "./decide/calls-under-way.ts";
 import { createHandles } from "./decide/handles.ts";
 import { createIssuerReader } from "./decide/issuer.ts";
 import { edgeRecorder } from "./decide/record-edge.ts";
@@ -25,6 +26,7 @@ import { createTerminatedTunnels } from "./local/terminated-tunnels.ts";
 import { createUnlistedHosts } from "./local/unlisted-hosts.ts";
 import type { Config } from "./start/config.ts";
 import { openControlPlane } from "./start/control-plane.ts";
+import { followActs } from "./start/follow-acts.ts";
 import { createStdioUpstreams, type StdioUpstreams } from "./stdio/stdio-upstreams.ts";
 import { type ConfiguredUpstreams, configuredUpstreams } from "./upstreams/configured-upstreams.ts";
 import { connectUpstreams } from "./upstreams/connect-upstream.ts";
@@ -58,6 +60,8 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const controlPlane = await openControlPlane(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
   const { hop } = controlPlane;
+  const { monotonicMs } = hop.steps;
+  const underWay = createCallsUnderWay({ monotonicMs, random: Math.random, after: unreferenced });
   const unlisted = createUnlistedCalls();
   const definitions = createToolDefinitions(events.toolChanged, Date.now);
   const unlistedHosts = createUnlistedHosts();
@@ -81,12 +85,13 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     streams: createConcurrencyLimiter(limits.maxStreams),
     order: createSessionOrder(limits),
     watchAllowedTools: (credential, onChange) => watchAllowedTools(hop, credential, limits.redecideMs, onChange),
-    sessionTargets: createSessionTargets((credential) => fetchSessionTargets(hop, credential), hop.steps.monotonicMs),
+    sessionTargets: createSessionTargets((credential) => fetchSessionTargets(hop, credential), monotonicMs),
     eliciting: createElicitingSessions(),
     ...enforcementPlaneOf(config, hop),
     definitions,
     onSessionEnd: stdio.endSession,
-    monotonicMs: hop.steps.monotonicMs,
+    underWay,
+    monotonicMs,
     now: Date.now,
   };
   let isReady = true;
@@ -105,6 +110,8 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   };
   const proxy = await listen(createProxyServer(ports, endpoints, resources), config.listen);
   ownPorts = [admin.port, proxy.port];
+  const { push } = controlPlane;
+  const stopFollowing = followActs(config, { push, underWay, pool: hop.pool, onSessionEnd: stdio.endSession, log });
   upstreams.watch();
   announce(upstreams.live.current);
 
@@ -116,6 +123,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     await proxy.drain(finishMs);
     await admin.drain(0);
     ambient?.stop();
+    stopFollowing();
     await Promise.all([controlPlane.close(), upstreams.close(), recorder?.close()]);
     await events.stop();
   };

@@ -22,7 +22,14 @@ function watched(lease: () => Promise<LeaseResult>, claims?: HopClaims, enforced
   const transport: Transport = { send: () => Promise.reject(new Error("not asked here")) };
   const ports: HopPorts = {
     steps: { transport, monotonicMs: () => 0 },
-    pool: { lease: leased, leaseToTake: leased, leaseToDecide: leased, size: 0, close: async () => {} },
+    pool: {
+      lease: leased,
+      leaseToTake: leased,
+      leaseToDecide: leased,
+      endRenewals() {},
+      size: 0,
+      close: async () => {},
+    },
     limits: { stepMs: 1_000, hopMs: 2_500 },
   };
   const hop: Hop = {

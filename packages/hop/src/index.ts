@@ -18,6 +18,7 @@ export { type Lease, type LeaseResult, type PoolFault, poolFaults } from "./pool
 export { createRenewalPool, type RenewalPool, type RenewalPoolOptions } from "./pool/renewal-pool.ts";
 export { type RenewalSource, renewalSource } from "./pool/renewal-source.ts";
 export { unpooled } from "./pool/unpooled.ts";
+export { unreferenced } from "./pool/waiters.ts";
 export { type Allowed, type Decision, decide } from "./steps/decide.ts";
 export { exchange } from "./steps/exchange.ts";
 export { mint } from "./steps/mint.ts";

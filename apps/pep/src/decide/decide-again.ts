@@ -4,6 +4,7 @@ import type { Limits } from "../limits.ts";
 import type { RequestBody } from "../message/request-body.ts";
 import { blockedFor } from "../protocols/blocks.ts";
 import { type Passing, type Refusal, refusalOf } from "./admit.ts";
+import type { CallsUnderWay } from "./calls-under-way.ts";
 import { acceptsTaint } from "./settle-body.ts";
 
 export interface WatchPorts {
@@ -11,6 +12,8 @@ export interface WatchPorts {
   readonly limits: Pick<Limits, "redecideMs">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Absent: nothing is pushed. */
+  readonly underWay?: CallsUnderWay | undefined;
 }
 
 /** A call under way, from its token to its end. */
@@ -30,13 +33,21 @@ export const unwatched: Watch = { refusal: undefined, onEnd() {}, started() {}, 
 const sessionEnded: Refusal = blockedFor("session_ended");
 
 /**
- * Has a call decided again every `redecideMs`, whatever it carries, and ends it at the session's end or on the first
- * response that is no allow (docs/reference/enforcement-point.md#calls-under-way). Observe mode records these decisions
- * and ends nothing, except that no call starts with a token whose session has ended.
+ * Has a call decided again every `redecideMs` and at each pushed act that may concern it, whatever it carries, and ends
+ * it at the session's end or on the first response that is no allow
+ * (docs/reference/enforcement-point.md#calls-under-way). Observe mode records these decisions and ends nothing, except
+ * that no call starts with a token whose session has ended.
  * @param claims of the call's narrowed token: its expiry may bound the session
  */
-export function watchSession({ hop: ports, limits, now }: WatchPorts, hop: Hop, claims: HopClaims | undefined): Watch {
-  let timer: NodeJS.Timeout;
+export function watchSession(
+  { hop: ports, limits, now, underWay }: WatchPorts,
+  hop: Hop,
+  claims: HopClaims | undefined,
+): Watch {
+  let timer: NodeJS.Timeout | undefined;
+  let deciding: Promise<void> | undefined;
+  /** The decision under way may be from before an act that was pushed since. */
+  let isTooEarly = false;
   let hasStarted = false;
   let isStopped = false;
   let refusal: Refusal | undefined;
@@ -44,6 +55,7 @@ export function watchSession({ hop: ports, limits, now }: WatchPorts, hop: Hop, 
   const stop = () => {
     isStopped = true;
     clearTimeout(timer);
+    leave?.();
   };
   const end = (reason: Refusal) => {
     stop();
@@ -51,19 +63,31 @@ export function watchSession({ hop: ports, limits, now }: WatchPorts, hop: Hop, 
     onEnd?.(reason);
   };
   const plan = (latest: HopClaims | undefined) => {
+    clearTimeout(timer);
     const untilEndMs = latest ? millisecondsToSessionEnd(latest, now()) : Number.POSITIVE_INFINITY;
     if (untilEndMs > limits.redecideMs) timer = setTimeout(() => void again(), limits.redecideMs);
     else timer = setTimeout(() => (hop.enforced || !hasStarted) && end(sessionEnded), untilEndMs);
   };
-  const again = async () => {
-    const result = await decideAgain(ports, hop).catch(() => undefined);
-    if (isStopped) return;
+  const decide = async (): Promise<void> => {
+    let result: Awaited<ReturnType<typeof decideAgain>> | undefined;
+    do {
+      isTooEarly = false;
+      result = await decideAgain(ports, hop).catch(() => undefined);
+      if (isStopped) return;
+    } while (isTooEarly && (result?.kind === "allowed" || !hop.enforced));
+    deciding = undefined;
     if (result?.kind === "allowed") return plan(decodeUnverifiedSubject(result.token));
     if (!hop.enforced) return plan(undefined);
     const reason = result && refusalOf(result);
     end(reason === undefined || reason === "gone" ? { cause: "other" } : reason);
   };
+  const again = (): Promise<void> => {
+    isTooEarly = true;
+    deciding ??= decide();
+    return deciding;
+  };
   plan(claims);
+  const leave = underWay?.add({ sessionId: hop.credential.sessionId, claims, again });
   return {
     get refusal() {
       return refusal;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
+import type { CallsUnderWay } from "../decide/calls-under-way.ts";
 import type { Watch } from "../decide/decide-again.ts";
 import type { Handles } from "../decide/handles.ts";
 import { type InboundCredentials, presentsBearer, readInboundCredentials } from "../decide/inbound-credentials.ts";
@@ -68,6 +69,7 @@ export interface PepPorts extends AdmitPorts {
   /** Undefined: no upstream can be a protected resource. */
   readonly handles: Handles | undefined;
   readonly definitions: ToolDefinitions;
+  readonly underWay: CallsUnderWay;
   /** A decision found the session over. */
   readonly onSessionEnd: (sessionId: string) => void;
   /** Of a request that names no upstream. */

@@ -104,7 +104,7 @@ export const pepSettings = {
   ),
   SVC_PEP_ENFORCEMENT_TOKEN: optional(
     text,
-    "One of the control plane's `SVC_ENFORCEMENT_TOKEN`: redeems clients' access tokens, and finds sessions that a person consented to beside a call's own.",
+    "One of the control plane's `SVC_ENFORCEMENT_TOKEN`: follows the push, so that acts end calls under way at once; redeems clients' access tokens; finds sessions that a person consented to beside a call's own.",
     { secret: true },
   ),
 } satisfies Record<PepSettingName, Setting<unknown>>;

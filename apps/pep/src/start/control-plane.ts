@@ -11,9 +11,10 @@ import {
   renewalSource,
   sharedDeadlines,
   type Transport,
+  unreferenced,
 } from "@svc/hop";
-import { importAgentKey } from "@svc/tokens";
-import { Pool } from "undici";
+import { importAgentKey, type PushPorts } from "@svc/tokens";
+import { fetch, Pool } from "undici";
 import { breakingTransport } from "../decide/circuit-breaker.ts";
 import { undiciTransport } from "../decide/undici-transport.ts";
 import type { Config } from "./config.ts";
@@ -24,11 +25,20 @@ export function connectControlPlane(
   deadlines?: Deadlines,
 ): {
   transport: Transport;
+  push: PushPorts;
   disconnect: () => Promise<void>;
 } {
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile, "utf8") };
   const pool = new Pool(url.origin, { allowH2: false, pipelining: 1, connect: { ...ca, timeout: limits.stepMs } });
-  return { transport: undiciTransport(pool, url, deadlines), disconnect: () => pool.destroy() };
+  return {
+    transport: undiciTransport(pool, url, deadlines),
+    push: {
+      fetch: (address, request) => fetch(address, { ...request, dispatcher: pool }),
+      random: Math.random,
+      after: unreferenced,
+    },
+    disconnect: () => pool.destroy(),
+  };
 }
 
 const lastRenewalMs = 1_000;
@@ -40,7 +50,7 @@ export async function openControlPlane(config: Config) {
   const store = config.stateDir === undefined ? undefined : await stateFolder(config.stateDir);
   const monotonicMs = () => performance.now();
   const deadlines = sharedDeadlines(monotonicMs);
-  const { transport, disconnect } = connectControlPlane(config, deadlines);
+  const { transport, push, disconnect } = connectControlPlane(config, deadlines);
   const breaking = breakingTransport(transport, monotonicMs);
   const steps = { transport: breaking, monotonicMs, ...(prover && { prover }) };
   const lines = { offer: hopsOffer(breaking, monotonicMs), hops: hopLines(breaking, monotonicMs, deadlines) };
@@ -48,6 +58,7 @@ export async function openControlPlane(config: Config) {
   const hop: HopPorts = { steps, lines, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) };
   return {
     hop,
+    push,
     async close() {
       const closed = pool.close();
       // A renewal under way may still bring tokens to store; it gets a bounded time.

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { heartbeatText } from "@svc/test-support/push-text";
 import {
   generatePrivateJwk,
   type HopClaims,
@@ -53,8 +54,14 @@ export interface ControlPlaneDouble {
   sibling(token: string, change?: Partial<HopClaims>): Promise<string>;
   /** The token that an exchange would return, with some claims changed. */
   narrowed(form: URLSearchParams, change: Partial<HopClaims>): Promise<string>;
+  /** Writes to every reader of the push. */
+  push(text: string): void;
+  /** Of the readers of the push, in the order of their connections. */
+  readonly pushed: ServerResponse[];
   close(): Promise<void>;
 }
+
+export const pushPath = "/v1/identity/revocations/stream";
 
 async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
@@ -70,11 +77,17 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     ...{ key, issuer: "", policies, sessionPolicies: new Map(), sessions: new Map(), spent: new Set() },
     ...{ allows: new Map(), handles: new Map(), beside: [], changeRedeemed: {} },
   };
+  const pushed: ServerResponse[] = [];
+  const follow = (response: ServerResponse): void => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).write(heartbeatText("1.1"));
+    pushed.push(response);
+  };
   const server = createServer(async (request, response) => {
     const path = request.url ?? "";
     const seen = { path, headers: request.headers, body: await textOf(request) };
     asked.push(seen);
     if (await double.override?.(seen, response)) return;
+    if (path.startsWith(pushPath)) return follow(response);
     const route = routes[path.split("?")[0] ?? ""];
     if (route) await route(state, seen, response);
     else refusal(response, 404, "route_not_found");
@@ -133,6 +146,10 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
       } as const;
       return issueHopToken(key, { ...narrowedClaims(claims, allow, issuance(state, claims)), ...change });
     },
+    push(text) {
+      for (const response of pushed) response.write(text);
+    },
+    pushed,
     close: () => closed(server),
   };
   return double;

@@ -3,6 +3,7 @@ import type { HopCredential } from "../steps/step.ts";
 import type { LeaseOptions, LeaseResult } from "./lease.ts";
 import type { RenewalSource } from "./renewal-source.ts";
 import { type LeasePurpose, TokenPool, type TokenPoolPorts } from "./token-pool.ts";
+import { unreferenced } from "./waiters.ts";
 
 export interface RenewalPoolOptions extends Partial<TokenPoolPorts> {
   readonly source: RenewalSource;
@@ -64,7 +65,7 @@ export function createRenewalPool(options: RenewalPoolOptions) {
       if (isClosed) return { kind: "unusable", fault: "closed" };
       const key = sha256Base64url(presented.token);
       // Siblings belong to the token's own session, whichever one the caller names: checked before anything is spent.
-      const sessionId = pools.get(key)?.sessionId ?? decodeUnverifiedHopToken(presented.token)?.sessionId;
+      const sessionId = pools.get(key)?.presented.sessionId ?? decodeUnverifiedHopToken(presented.token)?.sessionId;
       if (sessionId !== presented.sessionId) return { kind: "unauthorized" };
       const pool = poolOf(presented, key);
       if (!pool) return { kind: "unusable", fault: "pool_full" };
@@ -87,6 +88,10 @@ export function createRenewalPool(options: RenewalPoolOptions) {
     leaseToTake: leasing("leaseToTake"),
     /** An unspent token to decide with: the presented one before the first renewal. Nothing is renewed for it. */
     leaseToDecide: leasing("leaseToDecide"),
+    /** Nothing is renewed any more for the presented tokens whose session or agent is over. */
+    endRenewals(isOver: (presented: HopCredential) => boolean): void {
+      for (const pool of pools.values()) if (isOver(pool.presented)) pool.endRenewals();
+    },
     get size(): number {
       return pools.size;
     },
@@ -98,10 +103,4 @@ export function createRenewalPool(options: RenewalPoolOptions) {
       pools.clear();
     },
   };
-}
-
-function unreferenced(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms);
-  timer.unref();
-  return () => clearTimeout(timer);
 }

@@ -34,9 +34,8 @@ export type LeasePurpose = "lease" | "leaseToTake" | "leaseToDecide";
  * a time, serves calls that find none, and keeps the reserved ones alive.
  */
 export class TokenPool {
-  readonly sessionId: string;
+  readonly presented: HopCredential;
   lastLeaseMs: number;
-  readonly #presented: string;
   readonly #ports: TokenPoolPorts;
   readonly #stock: TokenStock;
   readonly #pace: ReturnType<typeof renewalPace>;
@@ -45,11 +44,10 @@ export class TokenPool {
   #working: Promise<void> | undefined;
   #lastFailure: Unleased = { kind: "unauthorized" };
 
-  constructor(key: string, { sessionId, token }: HopCredential, ports: TokenPoolPorts) {
-    this.sessionId = sessionId;
-    this.#presented = token;
+  constructor(key: string, presented: HopCredential, ports: TokenPoolPorts) {
+    this.presented = presented;
     this.#ports = ports;
-    this.#stock = tokenStock(key, sessionId, ports);
+    this.#stock = tokenStock(key, presented.sessionId, ports);
     this.#pace = renewalPace(ports.monotonicMs, ports.random);
     this.#leases = poolLeases({
       ...ports,
@@ -68,7 +66,7 @@ export class TokenPool {
 
   /** Nothing was spent: a new pool of the presented token would be the same. */
   get isUntouched(): boolean {
-    return !this.isBusy && !this.#pace.hasRenewed() && this.#stock.holds(this.#presented);
+    return !this.isBusy && !this.#pace.hasRenewed() && this.#stock.holds(this.presented.token);
   }
 
   /** No call for a while. */
@@ -119,6 +117,12 @@ export class TokenPool {
     void this.#work().then(resolve);
   }
 
+  /** What is left serves recorded denies, as after a refusal for good. A pool that loads its tokens learns it when it renews. */
+  endRenewals(): void {
+    if (isOpen(this.#state)) this.#enter({ kind: "ended", lent: new Set() });
+    if (this.#leases.hasWaiting()) this.tend();
+  }
+
   /** Rejects the waiting calls; resolves when a renewal under way is over and stored. */
   async close(): Promise<void> {
     this.#enter({ kind: "closed" });
@@ -132,16 +136,18 @@ export class TokenPool {
     await this.#stock.discard();
   }
 
-  /** A closed pool stays closed, whatever its last renewal returns. */
+  /** A closed pool stays closed, and an ended one is not renewable again, whatever its last renewal returns. */
   #enter(state: PoolState): void {
-    if (this.#state.kind !== "closed") this.#state = state;
+    const { kind } = this.#state;
+    if (kind === "closed" || (kind === "ended" && state.kind !== "closed" && state.kind !== "rejected")) return;
+    this.#state = state;
   }
 
   /** Never rejects. Its last step is synchronous: a lease comes either before it and is served, or starts anew. */
   async #work(): Promise<void> {
     try {
       if (this.#state.kind === "unopened" && this.#pace.mayRenew()) {
-        this.#pace.opened(await this.#stock.open(this.#presented));
+        this.#pace.opened(await this.#stock.open(this.presented.token));
         this.#enter({ kind: "renewable" });
       }
       while (isOpen(this.#state)) {
@@ -196,7 +202,7 @@ export class TokenPool {
     const count = renewalCount(this.#leases.waiting(), this.#stock.total());
     let result: RenewResult;
     try {
-      result = await source.renew({ sessionId: this.sessionId, token: token.token }, count);
+      result = await source.renew({ sessionId: this.presented.sessionId, token: token.token }, count);
     } catch (error) {
       // The source rejects only where nothing was sent.
       this.#stock.giveBack(token);
@@ -243,7 +249,7 @@ export class TokenPool {
 
   /** Of the tokens of one place in the chain none verifies where one does not. */
   async #reject(token: string): Promise<void> {
-    if (token === this.#presented) this.#enter({ kind: "rejected" });
+    if (token === this.presented.token) this.#enter({ kind: "rejected" });
     await this.#stock.discard();
   }
 

@@ -9,6 +9,7 @@ export const unpooled: RenewalPool = {
   lease: spendOnce,
   leaseToTake: spendOnce,
   leaseToDecide: spendOnce,
+  endRenewals() {},
   size: 0,
   close: async () => {},
 };

@@ -8,6 +8,12 @@ interface Waiter {
 /** Runs once after `ms`; returns how to cancel. */
 export type After = (ms: number, run: () => void) => () => void;
 
+/** Without keeping the process alive. */
+export const unreferenced: After = (ms, run) => {
+  const timer = setTimeout(run, ms).unref();
+  return () => clearTimeout(timer);
+};
+
 /** Calls that wait for a token, first come first served, each until its own deadline. */
 export function waitingCalls(after: After) {
   const waiters = new Set<Waiter>();

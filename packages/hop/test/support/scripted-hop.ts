@@ -121,6 +121,7 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
         log.push("lease to spend");
         return leaseOf(script.spend ?? "leased", true);
       },
+      endRenewals() {},
       size: 1,
       close: async () => {},
     },
