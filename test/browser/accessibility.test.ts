@@ -66,6 +66,9 @@ describe("in light and dark mode, at 375 and 1440 px", () => {
     ["a session", ({ story }) => `/console/sessions/${story.sessionId}`],
     ["the denials", () => "/console/denials"],
     ["the events", () => "/console/events"],
+    ["the map", () => "/console/map"],
+    ["a person", () => "/console/person?sub=ada%40example.com"],
+    ["a tool", () => "/console/tool?name=http:ledger/read_entry"],
     ["a page that is not there", () => "/console/nowhere"],
     ["a refused address", () => "/console/decisions?outcome=perhaps"],
   ])("%s passes the accessibility rules, and fits the width", async (_name, pathOf) => {

@@ -172,7 +172,7 @@ describe("the page's script", () => {
     const { page } = await signedIn("/console", { javaScriptEnabled: false });
     await page.getByText("As a table").click();
     expect(await page.getByRole("table", { name: /Newest first/ }).isVisible()).toBe(true);
-    for (const name of ["Decisions", "Would block", "Scopes", "Agents", "Sessions", "Denials", "Events"]) {
+    for (const name of ["Map", "Decisions", "Would block", "Scopes", "Agents", "Sessions", "Denials", "Events"]) {
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
       expect(await page.locator("h1").count()).toBe(1);
       expect(await page.locator("table").first().isVisible()).toBe(true);

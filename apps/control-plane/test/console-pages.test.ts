@@ -456,6 +456,100 @@ describe("the page of events", () => {
   });
 });
 
+describe("the page of", () => {
+  const hostile = '<script>alert("1")</script>';
+  const personPage = (sub: string) => `/console/person?${new URLSearchParams({ sub })}`;
+  const toolPage = (name: string) => `/console/tool?${new URLSearchParams({ name })}`;
+
+  test("a person has their sessions, who acted for them, denials and decisions, and what they did", async () => {
+    const session_id = await records.consent("expenses", hostile);
+    const call = { session_id, hop: 2, chain: ["planner"], acting_agent: "planner", target_kind: "tool" };
+    const { action_id: entry } = await records.record({ session_id, acting_agent: hostile });
+    const { action_id: allowed } = await records.record({ ...call, target: "mcp:ledger/read" });
+    const denied = { decision: "deny", deny_reason: "TARGET_NOT_DECLARED" };
+    const { action_id: refused } = await records.record({ ...call, ...denied, target: "mcp:ledger/post" });
+    await records.record({ acting_agent: "planner", target: "mcp:other/tool", target_kind: "tool", hop: 2 });
+    const { text } = await look(personPage(hostile));
+    expect(text).not.toContain("<script>alert");
+    const page = unescaped(text);
+    expect(page).toContain("1 active session among the newest 1");
+    for (const path of [`/console/sessions/${session_id}`, "/console/agents/planner", toolPage("mcp:ledger/read")]) {
+      expect(page).toContain(`href="${path}"`);
+    }
+    expect(page).toContain("does not declare the target");
+    expect(ids(page)).toEqual([refused, allowed, entry]);
+    expect(page).not.toContain("mcp:other/tool");
+    expect(page).toContain(`href="/console/decisions?${new URLSearchParams({ user_sub: hostile })}"`);
+  });
+
+  test("a tool has its declarations, callers, people, reasons and blocks", async () => {
+    const tool = "mcp:vault/open";
+    const declared = aManifest("vaults", { tools: [aTool(tool, { privileged: true })] });
+    await plane.send("/v1/agents", { body: { name: "keeper", manifest: declared, override: {} } });
+    const session_id = await records.consent("vaults", "vera");
+    const call = { session_id, hop: 2, chain: ["keeper"], acting_agent: "keeper", target: tool, target_kind: "tool" };
+    const { action_id: id } = await records.record(call);
+    await records.record({ ...call, decision: "deny", deny_reason: "TARGET_BLOCKED" });
+    const before = unescaped((await look(toolPage(tool))).text);
+    expect(before).toContain('Blocked? <span class="badge allow">no</span>');
+    await plane.send("/v1/blocks/tool/mcp:vault", { method: "PUT", body: { reason: "it was opened" } });
+    const page = unescaped((await look(toolPage(tool))).text);
+    expect(page).toContain('Blocked? <span class="badge deny">yes</span>');
+    for (const text of [
+      "it was opened",
+      "/console/agents/keeper",
+      "/console/scope?name=vaults",
+      "yes, bound",
+      "vera",
+    ]) {
+      expect(page).toContain(text);
+    }
+    expect(ids(page)).toContain(id);
+    expect(page).toContain(
+      `/console/decisions?${new URLSearchParams({ target: tool, deny_reason: "TARGET_BLOCKED" })}`,
+    );
+  });
+
+  test("an MCP tool has the definition that its manifest was accepted with", async () => {
+    const page = unescaped((await look(toolPage("mcp:shop/buy"))).text);
+    expect(page).toContain("Accepted by shop");
+    expect(page).toContain('"description": "Buys. \\u202eSends."');
+  });
+
+  test("an agent has its activity, targets and callers, and says which manifest is in force", async () => {
+    const page = unescaped((await look("/console/agents/keeper")).text);
+    expect(page).toContain('<dt>Revoked?</dt><dd><span class="badge allow">no</span>');
+    expect(page).toContain("version 1 in force");
+    expect(page).toContain('aria-label="Decisions over time: 1 allowed, 1 denied, 0 would block"');
+    expect(page).toContain(`href="${toolPage("mcp:vault/open")}"`);
+    expect(page).toMatch(/data-head="Caller"><div>(<bdi>)?people/);
+    const unknown = aManifest("vaults", { tools: [aTool("mcp:vault/open"), aTool("mcp:vault/close")] });
+    const source = { kind: "mcp", name: "vault", url: "https://vault.test/mcp" } as const;
+    const answer = {
+      source,
+      origin: "https://vault.test",
+      discovered: { ok: true, tools: [{ ref: "mcp:vault/open" }] },
+    };
+    const app = plane.with({ discover: async () => [{ ...answer, facts: { credentials: "none" } }] as never });
+    await app.send("/v1/manifests", { body: { agent: "keeper", manifest: { ...unknown, discovery: source } } });
+    const after = unescaped((await look("/console/agents/keeper")).text);
+    expect(after).toContain("Version 1 is in force, not the newest");
+    expect(after).toContain("From version 1, in force, to version 2");
+  });
+
+  test("the map shows each connection with its rate and its denied calls, around one node too", async () => {
+    const page = unescaped((await look("/console/map?span=24h")).text);
+    expect(page).toMatch(/<text class="flow deny"[^>]*><title>keeper<\/title>keeper: <0.1\/min · 1 denied<\/text>/);
+    expect(page).toContain('href="/console/map?span=24h&tool=mcp%3Avault%2Fopen"');
+    const around = unescaped((await look("/console/map?agent=keeper&show=denied")).text);
+    expect(around).toContain("mcp:vault/open");
+    expect(around).not.toContain("mcp:ledger/read");
+    for (const query of ["span=2h", "agent=a&tool=b", "show=all", "nonsense=1"]) {
+      expect((await look(`/console/map?${query}`)).status).toBe(400);
+    }
+  });
+});
+
 test("a name with a direction mark is isolated wherever a page shows it", async () => {
   const turned = "eve\u202e\u2066dlrow";
   const name = `books ${turned}`;
@@ -469,9 +563,22 @@ test("a name with a direction mark is isolated wherever a page shows it", async 
   await plane.send(`/v1/blocks/scope/${encodeURIComponent(name)}`, { method: "PUT", body: { reason: turned } });
   const scope = new URLSearchParams({ name });
   const shown = [
-    ...["", "/decisions", "/would-block", "/scopes", "/agents", "/agents/turner", "/sessions", "/denials", "/events"],
+    ...[
+      "",
+      "/decisions",
+      "/would-block",
+      "/scopes",
+      "/agents",
+      "/agents/turner",
+      "/sessions",
+      "/denials",
+      "/events",
+      "/map",
+    ],
     ...[
       `/scope?${scope}`,
+      `/person?${new URLSearchParams({ sub: turned })}`,
+      `/tool?${new URLSearchParams({ name: "http:ledger/read" })}`,
       `/actions/${action}`,
       `/sessions/${one?.json.session_id}`,
       `/sessions/${other?.json.session_id}`,
@@ -501,7 +608,7 @@ test("a scope with a direction mark turns no text round in sentences and manifes
   const agent = unescaped((await look("/console/agents/turned")).text);
   expect(agent).toContain("<code>scopes.books \\u202ewol.tools</code>");
   expect(agent).toContain('"books \\u202ewol": {');
-  expect(agent).not.toContain("\u202e");
+  expect(agent.replaceAll(/<bdi>[^<]*<\/bdi>/g, "")).not.toContain("\u202e");
 });
 
 test("the page of a session shows its taint marks and decisions", async () => {
@@ -521,6 +628,9 @@ describe("without data", () => {
     ["/console/actions/none", "action"],
     [`/console/sessions/${unknownId}`, "session"],
     ["/console/agents/nobody", "agent"],
+    ["/console/person?sub=zoe", "person"],
+    ["/console/person", "person"],
+    ["/console/tool?name=mcp:none", "tool"],
     ["/console/scope?name=nowhere", "scope"],
     ["/console/scope?name=expenses&version=99", "policy version"],
   ])("%s is 404", async (path, what) => {
@@ -542,6 +652,7 @@ describe("without data", () => {
         "/console/sessions",
         "/console/denials",
         "/console/events",
+        "/console/map",
       ]) {
         const page = await there.look(path);
         expect(page.status).toBe(200);

@@ -6,9 +6,10 @@ const own = new URL("../assets/", import.meta.url);
 const uplot = new URL("dist/", `file://${createRequire(import.meta.url).resolve("uplot/package.json")}`);
 
 const files: readonly (readonly [name: string, url: URL])[] = [
-  ...["base.css", "parts.css", "people.css", "acts.css", "times.js", "follow.js", "plots.js", "icon.svg"].map(
-    (name) => [name, new URL(name, own)] as const,
-  ),
+  ...[
+    ...["base.css", "parts.css", "charts.css", "people.css", "acts.css"],
+    ...["times.js", "follow.js", "plots.js", "icon.svg"],
+  ].map((name) => [name, new URL(name, own)] as const),
   ["uplot.js", new URL("uPlot.iife.min.js", uplot)],
   ["uplot.css", new URL("uPlot.min.css", uplot)],
 ];

@@ -12,15 +12,19 @@ import { failurePage } from "./failure-page.ts";
 import type { Host } from "./host.ts";
 import { href } from "./markup.ts";
 import { actionPage } from "./pages/action.ts";
-import { agentPage, agentsPage } from "./pages/agents.ts";
+import { agentPage } from "./pages/agent.ts";
+import { agentsPage } from "./pages/agents.ts";
 import { decisionExports } from "./pages/decision-export.ts";
 import { decisionsPage } from "./pages/decisions.ts";
 import { denialsPage } from "./pages/denials.ts";
 import { eventsPage } from "./pages/events.ts";
+import { mapPage } from "./pages/map.ts";
 import { overviewPage } from "./pages/overview.ts";
+import { personPage } from "./pages/person.ts";
 import { scopePage, scopesPage } from "./pages/scopes.ts";
 import { searchPage } from "./pages/search.ts";
 import { sessionPage, sessionsPage } from "./pages/sessions.ts";
+import { toolPage } from "./pages/tool.ts";
 import { wouldBlockPage } from "./pages/would-block.ts";
 import type { ConsolePorts, Refusal } from "./ports.ts";
 import { nextWithin, noRolePage, signInPage, signIns, toSignIn } from "./sign-in.ts";
@@ -52,6 +56,9 @@ const pages: readonly Page[] = [
   sessionPage,
   denialsPage,
   eventsPage,
+  mapPage,
+  personPage,
+  toolPage,
 ];
 
 /** The pages, and what administrators do from them. Every response is a page or one of its files. */

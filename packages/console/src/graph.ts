@@ -18,15 +18,16 @@ interface BoxSize {
   readonly nameLength: number;
 }
 
-/** An SVG that scrolls within its frame on a narrow screen. */
-const drawing = (
+/** An SVG that scrolls within its frame on a narrow screen. `img` is one picture; a `group` has links. */
+export const drawing = (
   label: string,
   description: string,
   { width, height }: { readonly width: number; readonly height: number },
   content: Markup,
+  role: "img" | "group" = "img",
 ): Markup =>
-  html`<div class="graph-frame" tabindex="0" role="region" aria-label="${label}"><svg class="graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${description}">
-<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>
+  html`<div class="graph-frame" tabindex="0" role="region" aria-label="${label}"><svg class="graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${role}" aria-label="${description}">
+<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>
 ${content}
 </svg></div>`;
 
@@ -40,7 +41,7 @@ const box = ({ name, kind, tone, x, y }: Box, { width, height, nameLength }: Box
 const edge = (path: string, tone: Tone | "" = ""): Markup =>
   html`<path class="edge ${tone}" marker-end="url(#arrow)" d="${path}"/>`;
 
-const cut = (text: string, length: number): string => {
+export const cut = (text: string, length: number): string => {
   const points = [...text];
   return points.length <= length ? text : `${points.slice(0, length - 1).join("")}…`;
 };

@@ -2,11 +2,14 @@ import type {
   AdministrativeEvent,
   AdministrativeEventKind,
   AgentSummary,
+  CallCount,
   Chain,
+  CompiledPolicy,
   DecisionCount,
   DecisionRecord,
   Explanation,
   IdentityFacts,
+  PersonCount,
   PolicyDocument,
   ReconciledVersion,
   ScopeCount,
@@ -111,17 +114,17 @@ export interface ConsoleReads {
    * among the `newest` rows.
    */
   search(text: string, newest: number): Promise<readonly Match[]>;
-  /** Counts the `newest` decisions of the span. */
-  countDecisions(count: {
-    readonly sinceMs: number;
-    readonly bucketMs: number;
-    readonly newest: number;
-  }): Promise<readonly DecisionCount[]>;
+  /** Counts the newest decisions of the span. */
+  countDecisions(count: RecentCalls & { readonly bucketMs: number }): Promise<readonly DecisionCount[]>;
+  /** Counts them by caller, target and outcome. */
+  countCalls(calls: RecentCalls): Promise<readonly CallCount[]>;
+  /** Counts them by the person of their session, most first. */
+  countPeople(calls: RecentCalls & { readonly limit: number }): Promise<readonly PersonCount[]>;
   /** Over the newest decisions in observe mode: how many belong to which scope, most first. */
   observedByScope(newest: number): Promise<readonly ScopeCount[]>;
   wouldBlocks(query: Query): Promise<Listed<WouldBlock>>;
   action(actionId: string): Promise<Action | undefined>;
-  sessions(query: Query): Promise<Listed<SessionSummary>>;
+  sessions(query: Query, pageSize?: number): Promise<Listed<SessionSummary>>;
   session(sessionId: string): Promise<SessionRead | undefined>;
   agents(query: Query): Promise<Listed<AgentSummary>>;
   agent(name: string): Promise<AgentIdentity | undefined>;
@@ -132,11 +135,17 @@ export interface ConsoleReads {
   scopes(query: Query): Promise<Listed<ScopeSummary>>;
   /** `name`, and `version` where it is not the latest. */
   policy(query: Query): Promise<PolicyRead | undefined>;
+  /** The newest policy of each scope of an agent's accepted manifest. */
+  policiesOfAgent(agent: string): Promise<readonly CompiledPolicy[]>;
+  /** The newest policies that have a tool. */
+  policiesOfTool(tool: string): Promise<readonly CompiledPolicy[]>;
+  /** The texts of pinned definitions of tools, by hash. */
+  definitionTexts(hashes: readonly string[]): Promise<ReadonlyMap<string, string>>;
   blocks(limit: number): Promise<readonly StandingBlock[]>;
   revokedAgents(query: Query): Promise<Listed<AdministrativeEvent>>;
   revokedSessions(limit: number): Promise<readonly AdministrativeEvent[]>;
   /** Newest first. */
-  events(query: Query): Promise<Listed<AdministrativeEvent>>;
+  events(query: Query, pageSize?: number): Promise<Listed<AdministrativeEvent>>;
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
 }
@@ -150,6 +159,15 @@ export interface Match {
   readonly eventKind: AdministrativeEventKind | null;
   readonly atMs: number | null;
   readonly reason: string | null;
+}
+
+/** The newest decisions of a span, at most `newest` of them. */
+export interface RecentCalls {
+  readonly sinceMs: number;
+  readonly untilMs?: number;
+  readonly newest: number;
+  /** Without those of others. */
+  readonly of?: { readonly agent: string } | { readonly target: string } | { readonly userSub: string };
 }
 
 export interface DecisionRow {

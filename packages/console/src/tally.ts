@@ -1,5 +1,5 @@
 import type { DecisionCount, DenyReason } from "@svc/core";
-import type { ConsolePorts } from "./ports.ts";
+import type { ConsolePorts, RecentCalls } from "./ports.ts";
 import { outcomeTone } from "./words.ts";
 
 /** A tally counts the newest decisions of its span only, so that a page's time does not grow with the record. */
@@ -8,14 +8,18 @@ const buckets = 48;
 
 export type Tally = Awaited<ReturnType<typeof readTally>>;
 
-/** The decisions of a span, counted. */
-export async function readTally({ reads, clock }: Pick<ConsolePorts, "reads" | "clock">, spanMs: number) {
+/** The decisions of a span that ends now, counted; with `of` those of an agent, a target or a person. */
+export async function readTally(
+  { reads, clock }: Pick<ConsolePorts, "reads" | "clock">,
+  spanMs: number,
+  { newest = tallied, of }: Partial<Pick<RecentCalls, "newest" | "of">> = {},
+) {
   const untilMs = clock.nowMs();
   const bucketMs = spanMs / buckets;
-  const counts = await reads.countDecisions({ sinceMs: untilMs - spanMs, bucketMs, newest: tallied });
+  const counts = await reads.countDecisions({ sinceMs: untilMs - spanMs, bucketMs, newest, ...(of && { of }) });
   const total = sum(counts);
   /** The span has more decisions than were counted. */
-  const isCut = total >= tallied;
+  const isCut = total >= newest;
   // Before the oldest counted decision nothing is known, so nothing is shown.
   const sinceMs = isCut ? Math.min(...counts.map(({ bucketStartMs }) => bucketStartMs)) : untilMs - spanMs;
   return { sinceMs, untilMs, bucketMs, counts, total, isCut };
@@ -54,7 +58,9 @@ export function overTime({ sinceMs, untilMs, bucketMs, counts }: Tally) {
 export type OutcomeSeries = ReturnType<typeof overTime>;
 
 /** Most frequent first. */
-export function byReason({ counts }: Tally): readonly { reason: DenyReason; count: number }[] {
+export function byReason(
+  counts: readonly Pick<DecisionCount, "denyReason" | "count">[],
+): readonly { reason: DenyReason; count: number }[] {
   const denied = counts.flatMap(({ denyReason: reason, count }) => (reason === null ? [] : [{ reason, count }]));
   return [...Map.groupBy(denied, ({ reason }) => reason)]
     .map(([reason, group]) => ({ reason, count: sum(group) }))

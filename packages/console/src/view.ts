@@ -8,6 +8,7 @@ import { searchBox } from "./search-box.ts";
 /** The parts of the console that the navigation leads to. */
 const sections = [
   { path: "/console", name: "Overview" },
+  { path: "/console/map", name: "Map" },
   { path: "/console/decisions", name: "Decisions" },
   { path: "/console/would-block", name: "Would block" },
   { path: "/console/scopes", name: "Scopes" },
@@ -47,6 +48,12 @@ export interface Page {
 export const seeOther = (location: string): Response =>
   new Response(null, { status: 303, headers: { Location: location } });
 
+const stylesOf = (viewer: Viewer | undefined, plots: View["plots"]): readonly string[] => [
+  ...["base.css", "parts.css", "charts.css"],
+  ...(viewer?.mayAct ? ["acts.css"] : []),
+  ...(plots ? ["uplot.css"] : []),
+];
+
 /** A whole page. Only live follow, plots and local times need the scripts. */
 export const layout = (
   { title, section, body, plots }: View,
@@ -54,7 +61,7 @@ export const layout = (
   version: string,
 ): Markup => html`<!doctype html>
 <html lang="en">
-${head(title, ["base.css", "parts.css", ...(viewer?.mayAct ? ["acts.css"] : []), ...(plots ? ["uplot.css"] : [])])}
+${head(title, stylesOf(viewer, plots))}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 ${header(viewer, section)}

@@ -172,6 +172,11 @@ function readsOf(text: string): ConsoleReads {
         eventKind: kind === "event" ? "block_set" : null,
       })),
     countDecisions: async () => [count],
+    countCalls: async () => [
+      { ...record, byPerson: true, count: 3, firstMs: 0, lastMs: 0 },
+      { ...record, byPerson: false, count: 1, firstMs: 0, lastMs: 0 },
+    ],
+    countPeople: async () => [{ userSub: text, count: 3, denied: 1, lastMs: 0 }],
     observedByScope: async () => [{ scope: text, count: 1 }],
     wouldBlocks: async () =>
       listOf(group, { ...group, target: `${text} other` }, { ...group, now: { ...now, status: "admitted" } }),
@@ -197,6 +202,9 @@ function readsOf(text: string): ConsoleReads {
     acceptedManifests: async () => new Map(),
     scopes: async () => listOf({ scope: text, version: 1, schemaVersion: policySchemaVersion, compiledAtMs: 0 }),
     policy: async () => ({ scope: text, latestVersion: 2, version: 1, document }),
+    policiesOfAgent: async () => [{ scope: text, version: 1, document }],
+    policiesOfTool: async () => [{ scope: text, version: 1, document }],
+    definitionTexts: async () => new Map([["h", text]]),
     blocks: async () =>
       (["tool", "agent", "scope"] as const).map((kind) => ({
         kind,
@@ -232,6 +240,10 @@ test.each(corpus)("stored markup stays text on every page: %s", async (text) => 
     [`/console/sessions/${id}`, 8],
     ["/console/denials", 10],
     ["/console/events", 20],
+    [`/console/person?sub=${scope}`, 20],
+    [`/console/tool?name=${scope}`, 10],
+    ["/console/map", 4],
+    [`/console/map?agent=${scope}`, 4],
   ] as const) {
     const { status, text: page } = await look(path);
     expect([path, status]).toEqual([path, 200]);

@@ -71,6 +71,7 @@ export {
 } from "./owned-names.ts";
 export { changedDefinitions, pinnedDefinitions, readDefinitions } from "./pinned-definitions.ts";
 export {
+  type CompiledPolicy,
   decodePolicyDocument,
   encodePolicyDocument,
   grantsNothing,

@@ -87,6 +87,25 @@ export interface DecisionCount extends Pick<DecisionRecord, "decision" | "denyRe
   readonly count: number;
 }
 
+/** Calls of one caller to one target that ended alike, counted together. */
+export interface CallCount
+  extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "decision" | "denyReason" | "enforced"> {
+  /** At hop 1 the caller is a person. */
+  readonly byPerson: boolean;
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** The decisions in the sessions of one person. */
+export interface PersonCount {
+  readonly userSub: string;
+  readonly count: number;
+  /** Denied or observed denies. */
+  readonly denied: number;
+  readonly lastMs: number;
+}
+
 export type ScopeCount = Pick<DecisionCount, "scope" | "count">;
 
 /** Equal observed denies, counted together (docs/reference/record.md#would-block-list). */

@@ -43,6 +43,11 @@ try {
     `/console/sessions/${sessionId}`,
     "/console/denials",
     "/console/events",
+    "/console/map",
+    "/console/map?span=24h",
+    "/console/person?sub=ada%40example.com",
+    "/console/tool?name=http:ledger/read_entry",
+    "/console/tool?name=http:ledger/none",
     "/console/events?actor=ada@example.com",
   ];
   const readCpu = async () => [cpuOfProcess(stand.plane.pid), await database.cpuMs()];

@@ -1,12 +1,14 @@
 import type {
   AdministrativeEvent,
   AdministrativeEventKind,
+  CallCount,
   DecisionCount,
   DecisionOrder,
   DecisionRecord,
   decisionsQuery,
   eventsQuery,
   Filter,
+  PersonCount,
   ReconciledVersion,
   RecordedCall,
   RecordedHop,
@@ -46,8 +48,14 @@ export interface AuditReads {
   findName(query: { readonly text: string; readonly newest: number }): Promise<readonly Match[]>;
   /** Counts equal decisions among the newest ones of a span; in no order. */
   countDecisions(query: CountQuery): Promise<readonly DecisionCount[]>;
+  /** Counts the newest decisions of a span by caller, target and outcome; in no order. */
+  countCalls(query: RecentCalls): Promise<readonly CallCount[]>;
+  /** Counts them by the person of their session, most first. */
+  countPeople(query: RecentCalls & { readonly limit: number }): Promise<readonly PersonCount[]>;
   /** Counts the newest observed denies by scope, most first. */
   observedByScope(newest: number): Promise<readonly ScopeCount[]>;
+  /** The scopes whose newest policy has a tool, by name. */
+  scopesOfTool(tool: string, limit: number): Promise<readonly ScopeSummary[]>;
   /** The newest policy of each scope, by name. */
   scopes(query: ScopesQuery): Promise<readonly ScopeSummary[]>;
   /** Every version of an agent, newest first. */
@@ -173,11 +181,22 @@ export interface WouldBlockPlace extends RecordedPlace {
   readonly scope: string;
 }
 
-export interface CountQuery {
-  /** Inclusive. */
-  readonly sinceMs: number;
+export interface CountQuery extends RecentCalls {
   /** Length of a bucket; buckets start at the Unix epoch. */
   readonly bucketMs: number;
+}
+
+/** The newest decisions of a span. */
+export interface RecentCalls {
+  /** Inclusive. */
+  readonly sinceMs: number;
+  /** Exclusive. */
+  readonly untilMs?: number | undefined;
   /** At most so many decisions are read, which bounds the time. */
   readonly newest: number;
+  /** Without those of others. */
+  readonly of?: CallsOf | undefined;
 }
+
+/** An agent's own calls, those of a target, or those in a person's newest sessions. */
+export type CallsOf = { readonly agent: string } | { readonly target: string } | { readonly userSub: string };

@@ -90,8 +90,10 @@ const reported = <T>(work: Promise<T>, onUnproven: (fault: AuthorityUnproven) =>
     throw error;
   });
 
+type Declarations = "scopes" | "scopesOfTool" | "versions" | "acceptedManifests";
+
 /** Manifests and policies for people who read them. */
-export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "versions" | "acceptedManifests"> => ({
+export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, Declarations> => ({
   /** Compares names by byte, so that no locale changes the pages. */
   scopes: ({ agent, after, limit }) => rows<ScopeSummary>`
     select p.scope, p.version, p.schema_version as "schemaVersion", p.created_at as "compiledAtMs"
@@ -111,6 +113,13 @@ export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "
       group by scope order by scope collate "C" limit ${limit}
     ) newest join compiled_policy p using (scope, version)
     order by p.scope collate "C"`,
+  /** A reference has no character that JSON escapes, so the document has it in quotes. */
+  scopesOfTool: (tool, limit) => rows<ScopeSummary>`
+    select p.scope, p.version, p.schema_version as "schemaVersion", p.created_at as "compiledAtMs"
+    from (select scope, max(version) as version from compiled_policy group by scope) newest
+      join compiled_policy p using (scope, version)
+    where strpos(p.document, ${JSON.stringify(tool)}) > 0
+    order by p.scope collate "C" limit ${limit}`,
   versions: async ({ agentId, after, limit }) => {
     const found = await rows<VersionRow>`
     select m.version, m.status, m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", m.doc,

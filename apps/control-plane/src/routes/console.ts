@@ -1,5 +1,5 @@
 import type { ConsolePorts, ConsoleReads, Listed, Query } from "@svc/console";
-import { fromWire, namedScopeQuery, pagedQuery, userSub } from "@svc/core";
+import { fromWire, namedScopeQuery, pagedQuery, policySchemaVersion, userSub } from "@svc/core";
 import type { Hono } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
@@ -62,6 +62,7 @@ const consolePorts = (deps: Deps): ConsolePorts => ({
 });
 
 const versionsShown = 10;
+const scopesShown = 50;
 
 /** The console's reads over the ports of the audit routes. */
 function consoleReads(deps: Deps): ConsoleReads {
@@ -79,6 +80,8 @@ function consoleReads(deps: Deps): ConsoleReads {
     decisions: list("/console/decisions", decisionReads(deps)),
     search: (text, newest) => search(deps, text, newest),
     countDecisions: (count) => deps.audit.countDecisions(count),
+    countCalls: (calls) => deps.audit.countCalls(calls),
+    countPeople: (calls) => deps.audit.countPeople(calls),
     observedByScope: (newest) => deps.audit.observedByScope(newest),
     wouldBlocks: list("/console/would-block", wouldBlockReads(deps)),
     async action(actionId) {
@@ -108,6 +111,14 @@ function consoleReads(deps: Deps): ConsoleReads {
       const pinned = await deps.policies.pinned(scope, version);
       return { scope, latestVersion: latest.version, version, document: pinned?.policy.document };
     },
+    policiesOfAgent: async (agent) => (await deps.policies.currentOf([agent])).map(({ policy }) => policy),
+    async policiesOfTool(tool) {
+      const scopes = await deps.audit.scopesOfTool(tool, scopesShown);
+      const current = scopes.filter(({ schemaVersion }) => schemaVersion === policySchemaVersion);
+      const found = await Promise.all(current.map(({ scope, version }) => deps.policies.pinned(scope, version)));
+      return found.flatMap((index) => index?.policy ?? []);
+    },
+    definitionTexts: (hashes) => deps.manifests.definitionTexts(hashes),
     blocks: (limit) => deps.blocks.page({ nowMs: deps.clock.nowMs(), after: undefined, limit }),
     revokedAgents: list("/console/denials", {
       query: pagedQuery,

@@ -2,14 +2,14 @@ import type { AdministrativeEvent, StandingBlock } from "@svc/core";
 import { html } from "hono/html";
 import { noOffer, type Offer } from "../acts/offer.ts";
 import { link, type Markup, time } from "../markup.ts";
-import { agentPath, scopePath, sessionPath, shortId } from "../places.ts";
+import { agentPath, scopePath, sessionPath, shortId, toolLink } from "../places.ts";
 import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 
 const path = "/console/denials";
 
 /** The API lists any further ones. */
-const shownBlocks = 200;
+export const shownBlocks = 200;
 const shownSessions = 20;
 
 export const denialsPage: Page = {
@@ -75,7 +75,6 @@ const liftColumn = (offer: Offer): Column<StandingBlock> => ({
 });
 
 function blocked({ kind, ref }: StandingBlock): Markup {
-  const named =
-    kind === "tool" ? html`<code>${ref}</code>` : link(kind === "agent" ? agentPath(ref) : scopePath(ref), ref);
+  const named = kind === "tool" ? toolLink(ref) : link(kind === "agent" ? agentPath(ref) : scopePath(ref), ref);
   return html`${kind} ${named}`;
 }

@@ -1,11 +1,13 @@
 import { html } from "hono/html";
+import { seriesTable } from "../bar-chart.ts";
+import { reasonTable } from "../calls.ts";
 import { failurePage } from "../failure-page.ts";
 import { badge, bar, count, href, link, type Markup, notice, share, time } from "../markup.ts";
 import { scopePath } from "../places.ts";
 import type { Query } from "../ports.ts";
+import { type Choice, spanChoice } from "../span-choice.ts";
 import { table } from "../table.ts";
 import {
-  byReason,
   countOf,
   isTainted,
   type OutcomeSeries,
@@ -17,7 +19,6 @@ import {
   tallied,
 } from "../tally.ts";
 import type { Page } from "../view.ts";
-import { denyLabel } from "../words.ts";
 import { blockTable } from "./denials.ts";
 
 const hourMs = 3_600_000;
@@ -26,7 +27,7 @@ const spans = {
   "24h": { name: "Last 24 hours", ms: 24 * hourMs },
   "7d": { name: "Last 7 days", ms: 7 * 24 * hourMs },
   "30d": { name: "Last 30 days", ms: 30 * 24 * hourMs },
-} as const;
+} as const satisfies Choice;
 type Span = keyof typeof spans;
 const spanNames = Object.keys(spans) as Span[];
 
@@ -48,14 +49,14 @@ export const overviewPage: Page = {
       section: "Overview",
       plots: true,
       body: html`${readiness(failing)}
-${spanChoice(span)}
+${spanChoice("/console", spans, span)}
 ${figures(tally)}
 ${tally.isCut && cutNotice(tally)}
 <section><h2>Decisions over time</h2>
 ${plot("outcomes", series)}
 ${seriesTable(series)}</section>
 <div class="columns">
-<section><h2>Deny reasons</h2>${reasonTable(tally)}</section>
+<section><h2>Deny reasons</h2>${reasonTable(tally.counts)}</section>
 <section><h2>Calls that enforcement would block</h2>${scopeTable(tally)}</section>
 <section><h2>Decisions under untrusted data</h2>${plot("tainted", series)}</section>
 <section><h2>Emergency blocks</h2>${blockTable(blocks)}</section>
@@ -108,12 +109,6 @@ const failureTexts: ReadonlyMap<string, Markup> = new Map([
   ["draining", html`<p>This process is ending: it completes its calls, and another process takes the next ones.</p>`],
 ]);
 
-const spanChoice = (current: Span): Markup =>
-  html`<nav class="choice" aria-label="Span of time"><ul>${spanNames.map(
-    (name) =>
-      html`<li><a href="${href("/console", { span: name })}"${name === current && html` aria-current="true"`}>${spans[name].name}</a></li>`,
-  )}</ul></nav>`;
-
 function figures({ counts, total }: Tally): Markup {
   const figure = (name: string, value: number, tone: string, to: string): Markup =>
     html`<div class="figure ${tone}"><dt>${link(to, name)}</dt><dd>${count(value)} <span class="quiet">${share(value, total)}</span></dd></div>`;
@@ -129,44 +124,6 @@ ${figure("Under untrusted data", countOf(counts, isTainted), "neutral", href("/c
 /** Drawn by the script; the table has the same figures. */
 const plot = (kind: "outcomes" | "tainted", series: OutcomeSeries): Markup =>
   html`<div class="plot" data-plot="${kind}" data-series="${JSON.stringify(series)}"><noscript><p class="empty">Plots need JavaScript; the table has the same figures.</p></noscript></div>`;
-
-function seriesTable(series: OutcomeSeries): Markup {
-  const rows = series.filter(({ allowed, denied, observed }) => allowed + denied + observed > 0).reverse();
-  return html`<details><summary>As a table</summary>${table({
-    caption: "Newest first, without empty spans",
-    columns: [
-      { head: "From", cell: ({ start }) => time(start * 1000) },
-      { head: "Allowed", cell: ({ allowed }) => count(allowed), isNumber: true },
-      { head: "Denied", cell: ({ denied }) => count(denied), isNumber: true },
-      { head: "Would block", cell: ({ observed }) => count(observed), isNumber: true },
-      { head: "Under untrusted data", cell: ({ tainted }) => count(tainted), isNumber: true },
-    ],
-    rows,
-    whenEmpty: "No decisions in this span.",
-  })}</details>`;
-}
-
-function reasonTable(tally: Tally): Markup {
-  const rows = byReason(tally);
-  const most = rows[0]?.count ?? 0;
-  return table({
-    caption: "Enforced and observed, most frequent first",
-    columns: [
-      {
-        head: "Reason",
-        cell: ({ reason }) =>
-          html`<span title="${reason}">${link(href("/console/decisions", { deny_reason: reason }), denyLabel(reason))}</span>`,
-      },
-      {
-        head: "Calls",
-        cell: (row) => html`${bar(row.count, most, "deny")}<span class="figure-of">${count(row.count)}</span>`,
-        isNumber: true,
-      },
-    ],
-    rows,
-    whenEmpty: "No denied calls in this span.",
-  });
-}
 
 const scopeTable = (tally: Tally): Markup =>
   table({

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
 import { facts, href, isolated, link, type Markup, plural, time } from "../markup.ts";
-import { actionPath, agentPath, scopePath, sessionPath, shortId } from "../places.ts";
+import { actionPath, agentPath, personPath, scopePath, sessionPath, shortId } from "../places.ts";
 import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 import { sessionBadge } from "../words.ts";
@@ -20,10 +20,10 @@ const fields: readonly Field[] = [
 
 const scopeLink = ({ scope, policyVersion }: SessionFacts): Markup => link(scopePath(scope, policyVersion), scope);
 
-const columns: readonly Column<SessionSummary>[] = [
+export const sessionColumns: readonly Column<SessionSummary>[] = [
   { head: "Consented", cell: ({ facts: session }) => time(session.consentedAtMs) },
   { head: "Status", cell: ({ status }) => sessionBadge(status) },
-  { head: "Person", cell: ({ facts: session }) => session.userSub },
+  { head: "Person", cell: ({ facts: { userSub } }) => link(personPath(userSub), userSub) },
   { head: "Scope", cell: ({ facts: session }) => scopeLink(session) },
   { head: "Policy", cell: ({ facts: session }) => session.policyVersion, isNumber: true },
   { head: "Ends", cell: ({ facts: session, revocation }) => time(revocation?.atMs ?? session.expiresAtMs) },
@@ -40,7 +40,7 @@ export const sessionsPage: Page = {
       body: html`${filterForm(path, fields, query)}
 ${pageOf(path, query, sessions, {
   caption: "Consents, newest first",
-  columns,
+  columns: sessionColumns,
   whenEmpty:
     Object.keys(query).length === 0
       ? "No consents yet. POST /v1/consent starts a session."
@@ -83,7 +83,7 @@ const sessionFacts = ({ facts: session, status, revocation }: SessionRead): Mark
   facts([
     ["Session", html`<code>${session.sessionId}</code>`],
     ["Status", sessionBadge(status)],
-    ["Person", session.userSub],
+    ["Person", link(personPath(session.userSub), session.userSub)],
     ["Scope", html`${scopeLink(session)}, policy version ${session.policyVersion}`],
     ["Longest chain", plural(session.hopBudget, "hop")],
     ["Consented", html`${time(session.consentedAtMs)}, recorded by ${isolated(session.consentedBy)}`],
