@@ -11,6 +11,7 @@ const bearers = createBearers({
   audit: [{ label: "audit", token: token("audit") }],
   identity: [{ label: "identity", token: token("identity") }],
   enforcement: [{ label: "enforcement", token: token("enforcement") }],
+  signals: [{ label: "signals", token: token("signals") }],
 });
 
 const holder = (plane: Plane, authorization: string | null): string => {
@@ -24,12 +25,13 @@ const holder = (plane: Plane, authorization: string | null): string => {
 
 describe("each plane accepts its own tokens and those it falls back to", () => {
   const table: Record<string, Record<Plane, string>> = {
-    alice: { admin: "alice", audit: "alice", identity: "alice", enforcement: "401" },
-    bob: { admin: "bob", audit: "bob", identity: "bob", enforcement: "401" },
-    audit: { admin: "401", audit: "audit", identity: "audit", enforcement: "401" },
-    identity: { admin: "401", audit: "401", identity: "identity", enforcement: "401" },
-    enforcement: { admin: "401", audit: "401", identity: "401", enforcement: "enforcement" },
-    stranger: { admin: "401", audit: "401", identity: "401", enforcement: "401" },
+    alice: { admin: "alice", audit: "alice", identity: "alice", enforcement: "401", signals: "401" },
+    bob: { admin: "bob", audit: "bob", identity: "bob", enforcement: "401", signals: "401" },
+    audit: { admin: "401", audit: "audit", identity: "audit", enforcement: "401", signals: "401" },
+    identity: { admin: "401", audit: "401", identity: "identity", enforcement: "401", signals: "401" },
+    enforcement: { admin: "401", audit: "401", identity: "401", enforcement: "enforcement", signals: "401" },
+    signals: { admin: "401", audit: "401", identity: "401", enforcement: "401", signals: "signals" },
+    stranger: { admin: "401", audit: "401", identity: "401", enforcement: "401", signals: "401" },
   };
   test.each(Object.entries(table).flatMap(([name, row]) => planes.map((plane) => ({ name, plane, want: row[plane] }))))(
     "$name at $plane: $want",
@@ -81,6 +83,7 @@ test("a plane without tokens accepts only those it falls back to", () => {
     audit: [],
     identity: [],
     enforcement: [],
+    signals: [],
   });
   expect(adminOnly("identity", `Bearer ${good}`)).toMatchObject({ plane: "admin", label: "admin" });
   expect(() => adminOnly("audit", `Bearer ${token("audit")}`)).toThrow(ApiError);
@@ -92,6 +95,7 @@ test("tokens with one label have different ids, and no id contains its token", (
     audit: [],
     identity: [],
     enforcement: [],
+    signals: [],
   });
   const [one, two] = ["one", "two"].map((name) => twins("admin", `Bearer ${token(name)}`).id);
   expect(one).not.toBe(two);

@@ -96,6 +96,7 @@ test("a plane's tokens are a list, each with a label or the plane's name", () =>
     audit: [{ label: "audit", token: token("r") }],
     identity: [],
     enforcement: [],
+    signals: [],
   });
 });
 

@@ -96,6 +96,7 @@ export { type RecordedPlace, recordedHop, recordedNarrowing } from "./recorded-h
 export { presentOf, type RecordedPresent, recordPresent } from "./recorded-present.ts";
 export { type ChangedOutcome, type RecordedCall, redecide } from "./redecide.ts";
 export type * from "./rows.ts";
+export { credentialChanges, eventTypes, inconsequentialEvents, type SetError, setErrors } from "./security-events.ts";
 export {
   type CallEffect,
   type CallEffects,

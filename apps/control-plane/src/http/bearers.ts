@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "./api-error.ts";
 
 /** Who may call what (docs/reference/routes.md#planes-and-bearers). */
-export const planes = ["admin", "audit", "identity", "enforcement"] as const;
+export const planes = ["admin", "audit", "identity", "enforcement", "signals"] as const;
 export type Plane = (typeof planes)[number];
 
 /** One of a plane's tokens; the label is what the record calls its holder. */
@@ -29,6 +29,8 @@ const accepted: Readonly<Record<Plane, readonly Plane[]>> = {
   identity: ["identity", "audit", "admin"],
   /** No other plane's holder needs root grants. */
   enforcement: ["enforcement"],
+  /** Nor do they speak for the identity provider. */
+  signals: ["signals"],
 };
 
 type PlaneTokens = Readonly<Record<Plane, readonly BearerToken[]>>;

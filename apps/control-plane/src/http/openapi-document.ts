@@ -24,6 +24,7 @@ const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none"
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
   enforcement: ["enforcement"],
+  signals: [],
   identity_or_enforcement: ["identity", "enforcement", "audit", "admin"],
   admin_if_sent: ["admin", "none"],
   current_hop: ["hop"],

@@ -27,7 +27,10 @@ export interface NewSignIn extends Omit<SignIn, "endedAtMs" | "endedBy"> {
   readonly cookieHash: Uint8Array;
 }
 
-export type SignInChoice = { readonly signInId: string } | { readonly subject: string };
+/** A subject of any provider, or of one. */
+export type SignInChoice =
+  | { readonly signInId: string }
+  | { readonly subject: string; readonly issuer?: string | undefined };
 
 export interface EndOfSignIns {
   readonly by: string;

@@ -152,6 +152,7 @@ const housekeepingFunctions = [
   "purge_retired_counts",
   "purge_past_consents",
   "purge_pushed_events",
+  "purge_received_sets",
 ];
 
 /** Runs after every migration, so that new tables are covered. Nothing if the owner itself serves. */

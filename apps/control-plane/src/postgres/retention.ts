@@ -79,7 +79,7 @@ const retireMonth =
 /** Functions of the schema. Each deletes a batch and returns how many rows. */
 const purges = [
   ...(["purge_retired_spends", "purge_retired_counts", "purge_ended", "purge_past_consents"] as const),
-  "purge_pushed_events",
+  ...(["purge_pushed_events", "purge_received_sets"] as const),
 ] as const;
 
 const purge =

@@ -47,7 +47,10 @@ async function insert(tx: Transaction, signIn: NewSignIn, event: NewEvent): Prom
 
 /** Always in the order of id, so that two calls never wait for each other. */
 async function endThose(tx: Transaction, which: SignInChoice, { by, atMs, eventOf }: EndOfSignIns): Promise<number> {
-  const chosen = "subject" in which ? tx`subject = ${which.subject}` : tx`sign_in_id = ${which.signInId}`;
+  const chosen =
+    "subject" in which
+      ? tx`subject = ${which.subject} ${which.issuer === undefined ? tx`` : tx`and issuer = ${which.issuer}`}`
+      : tx`sign_in_id = ${which.signInId}`;
   const ended = await tx<Pick<SignIn, "signInId" | "issuer" | "subject">[]>`
     update sign_in set ended_at = ${new Date(atMs)}, ended_by = ${by}
     where sign_in_id = any (array(

@@ -22,6 +22,7 @@ import { documentRoutes, healthRoutes, wellKnownRoutes } from "./public.ts";
 import { pushRoute } from "./push.ts";
 import { replayRoute } from "./replay.ts";
 import { consentRoute, sessionRoutes } from "./sessions.ts";
+import { signalRoutes } from "./signals/signals.ts";
 
 /** In the order in which the documentation shows them. */
 const routes: readonly ((app: App, deps: Deps) => void)[] = [
@@ -52,6 +53,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   signInRoutes,
   consentPageRoutes,
   tokenEndpoint,
+  signalRoutes,
   consoleRoutes,
 ];
 

@@ -2,6 +2,7 @@ import type { SignInSettings } from "@svc/console";
 import type { Push } from "../background/push-events.ts";
 import type { Probes } from "../commands/readiness.ts";
 import type { ConsentDeps } from "../people/consent-deps.ts";
+import type { ReceivedSets, SecurityEvents } from "../ports/security-events.ts";
 
 /** Everything that routes use. */
 export interface Deps extends ConsentDeps {
@@ -9,6 +10,9 @@ export interface Deps extends ConsentDeps {
   readonly console: SignInSettings;
   readonly probes: Probes;
   readonly push: Push;
+  /** Undefined where the settings expect none. */
+  readonly securityEvents: SecurityEvents | undefined;
+  readonly receivedSets: ReceivedSets;
   /** When any process last finished retention; null before the first time. */
   readonly lastHousekeepingMs: () => number | null;
   /** The time of the oldest unsealed row; null if all are sealed. */

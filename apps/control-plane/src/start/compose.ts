@@ -12,6 +12,7 @@ import { callerLimits } from "../http/authentication.ts";
 import { createBearers, holdersOf } from "../http/bearers.ts";
 import { identityAssertions } from "../identity-provider/identity-assertions.ts";
 import { openIdProvider } from "../identity-provider/openid-provider.ts";
+import { securityEvents } from "../identity-provider/security-events.ts";
 import { consentWebhook } from "../people/consent-webhook.ts";
 import { questionsOf } from "../people/questions.ts";
 import type { AuditReads } from "../ports/audit-reads.ts";
@@ -32,6 +33,7 @@ import { issuerKeyStore, keyMaker } from "../postgres/issuer-keys.ts";
 import { manifests } from "../postgres/manifests.ts";
 import { policyStore } from "../postgres/policies.ts";
 import { pushedEvents } from "../postgres/pushed-events.ts";
+import { receivedSets } from "../postgres/received-sets.ts";
 import { sessionStateReader } from "../postgres/session-state.ts";
 import { sessions } from "../postgres/sessions.ts";
 import { signIns } from "../postgres/sign-ins.ts";
@@ -129,6 +131,8 @@ export function compose({
     askPerson:
       config.consentWebhook &&
       consentWebhook({ ...config.consentWebhook, clock, onFailed: events.consentWebhookFailed }),
+    securityEvents: config.signals && securityEvents({ ...config.signals, clock }),
+    receivedSets: receivedSets(stores),
     push: pushEvents({ events: pushedEvents(stores), clock }),
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health, ids),

@@ -88,6 +88,8 @@ const rules: readonly Rule[] = [
   needs("SVC_CONSOLE_ROLES", "SVC_IDP_CLIENT_ID"),
   together("SVC_CONSENT_WEBHOOK", "SVC_CONSENT_WEBHOOK_SECRET"),
   needs("SVC_CONSENT_WEBHOOK", "SVC_IDP_CLIENT_ID"),
+  needs("SVC_SIGNALS_AUDIENCE", "SVC_IDP_ISSUER"),
+  together("SVC_SIGNALS_AUDIENCE", "SVC_SIGNALS_TOKEN"),
 ];
 
 function toConfig(values: Values) {
@@ -105,6 +107,7 @@ function toConfig(values: Values) {
       audit: labelled("audit", values.SVC_AUDIT_TOKEN ?? []),
       identity: labelled("identity", values.SVC_IDENTITY_TOKEN ?? []),
       enforcement: labelled("enforcement", values.SVC_ENFORCEMENT_TOKEN ?? []),
+      signals: labelled("signals", values.SVC_SIGNALS_TOKEN ?? []),
     },
     /** Made up for development, if the settings give none: it must be printed. */
     madeUpAdminToken: values.SVC_ADMIN_TOKEN === undefined ? madeUp : undefined,
@@ -141,6 +144,7 @@ function toConfig(values: Values) {
       consoleRoles: values.SVC_CONSOLE_ROLES ?? [],
       rolesClaim: values.SVC_CONSOLE_ROLES_CLAIM,
     })),
+    signals: bothOf(values.SVC_IDP_ISSUER, values.SVC_SIGNALS_AUDIENCE, (issuer, audience) => ({ issuer, audience })),
     discoveryAllow: values.SVC_DISCOVERY_ALLOW ?? [],
     discoveryCredentials: values.SVC_DISCOVERY_CREDENTIALS,
     rateLimits: { perBearer: values.SVC_RATE_LIMIT_PER_BEARER, perSession: values.SVC_RATE_LIMIT_PER_SESSION },

@@ -164,6 +164,18 @@ const authorizing = {
   ),
 };
 
+const signalling = {
+  SVC_SIGNALS_AUDIENCE: optional(
+    text,
+    "`aud` of the security events that `SVC_IDP_ISSUER` delivers to `/v1/signals/events`, which end a person's sessions.",
+  ),
+  SVC_SIGNALS_TOKEN: optional(
+    tokenList,
+    "Bearers under which it delivers them, as those of the admin plane; they open nothing else.",
+    secret,
+  ),
+};
+
 const limiting = {
   SVC_RATE_LIMIT_PER_BEARER: optional(
     rateBudget,
@@ -188,5 +200,6 @@ export const controlPlaneSettings = {
   ...deciding,
   ...authorizing,
   ...signingIn,
+  ...signalling,
   ...limiting,
 } satisfies Record<ControlPlaneSettingName, Setting<unknown>>;
