@@ -109,6 +109,7 @@ test("every value of the control plane reaches its configuration", () => {
       ],
       rolesClaim: "realm_access.roles",
     },
+    signals: { audience: "https://authz.example/signals", poll: { url: new URL("https://idp.example/events") } },
     consentTtlByScope: new Map([
       ["payments-approval", 60],
       ["travel bookings", 7200],
@@ -120,7 +121,7 @@ test("every value of the control plane reaches its configuration", () => {
     discloseIdentities: true,
   });
   expect([...read.config.oauthClients.keys()]).toEqual(["notebook"]);
-  expect(read.config.bearers.enforcement).toHaveLength(1);
+  expect([read.config.bearers.enforcement.length, read.config.bearers.signals.length]).toEqual([1, 1]);
   expect(read.config.discoveryAllow).toHaveLength(2);
   expect(["expenses", "travel bookings", "other"].map(read.config.mayObserve)).toEqual([true, true, false]);
   expect(environmentOf(deployment)).toMatchObject({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" });

@@ -29,7 +29,13 @@ test("the console's cookie is not accepted as a bearer, nor a bearer as the cook
 
 test("a sign-in expires once its token leaves the settings", async () => {
   const cookie = await visitor(plane.deps).cookieOf();
-  const rotated = { admin: [], audit: [{ label: "audit", token: "y".repeat(40) }], identity: [], enforcement: [], signals: [] };
+  const rotated = {
+    admin: [],
+    audit: [{ label: "audit", token: "y".repeat(40) }],
+    identity: [],
+    enforcement: [],
+    signals: [],
+  };
   const { console: settings } = plane.deps;
   const after = {
     ...plane.deps,

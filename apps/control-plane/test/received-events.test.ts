@@ -4,7 +4,14 @@ import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DatabaseUnavailable } from "../src/postgres/database.ts";
 import { browser, opensConsole, startSignIn } from "./sign-in-support.ts";
-import { deliver, type EventChanges, eventClaims, nowSeconds, signalsSettings, signedEvent } from "./signals-support.ts";
+import {
+  deliver,
+  type EventChanges,
+  eventClaims,
+  nowSeconds,
+  signalsSettings,
+  signedEvent,
+} from "./signals-support.ts";
 import { registerAgent, tokens } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startSignIn>>;
@@ -157,7 +164,11 @@ describe("a hostile token is refused, and ends nothing", () => {
     ["no time", () => signed({ iat: undefined }), "invalid_request"],
     ["a time as text", () => signed({ iat: "now" }), "invalid_request"],
     ["an expiry", () => signed({ exp: nowSeconds() + 60 }), "invalid_request"],
-    ["a subject of the token", () => plane.provider.sign("secevent+jwt", { ...claims(), sub: "ada" }), "invalid_request"],
+    [
+      "a subject of the token",
+      () => plane.provider.sign("secevent+jwt", { ...claims(), sub: "ada" }),
+      "invalid_request",
+    ],
     ["no identifier", () => signed({ jti: undefined }), "invalid_request"],
     ["an endless identifier", () => signed({ jti: "x".repeat(256) }), "invalid_request"],
     ["no events", () => signed({ events: undefined }), "invalid_request"],
@@ -167,7 +178,11 @@ describe("a hostile token is refused, and ends nothing", () => {
     ["an unknown event", () => signed({ type: `${eventTypes.accountDisabled}s` }), "invalid_request"],
     ["an event by the name of a member of objects", () => signed({ type: "constructor" }), "invalid_request"],
     ["an unknown change of a credential", () => signed(change("borrow")), "invalid_request"],
-    ["a repeated member", () => tampered((json) => json.replace("{", '{"iss":"https://evil.test",')), "invalid_request"],
+    [
+      "a repeated member",
+      () => tampered((json) => json.replace("{", '{"iss":"https://evil.test",')),
+      "invalid_request",
+    ],
     ["a changed subject", () => tampered((json) => json.replace('"ada"', '"eve"')), "invalid_key"],
     ["no JWT", () => "ada is disabled", "invalid_request"],
     ["nothing", () => "", "invalid_request"],

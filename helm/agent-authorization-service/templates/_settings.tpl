@@ -19,6 +19,8 @@
       "SVC_IDP_ISSUER" $settings.identityProvider.issuer
       "SVC_IDP_AUDIENCE" $settings.identityProvider.audience
       "SVC_IDP_CLIENT_ID" $settings.identityProvider.clientId
+      "SVC_SIGNALS_AUDIENCE" $settings.signals.audience
+      "SVC_SIGNALS_POLL_URL" $settings.signals.pollUrl
       "SVC_CONSOLE_ROLES" (join "," $settings.consoleRoles)
       "SVC_CONSOLE_ROLES_CLAIM" $settings.consoleRolesClaim
       "SVC_DISCOVERY_ALLOW" (join "," $settings.discoveryAllow)
@@ -51,6 +53,8 @@ discoveryCredentials: SVC_DISCOVERY_CREDENTIALS
 identityProviderClientSecret: SVC_IDP_CLIENT_SECRET
 oauthClients: SVC_OAUTH_CLIENTS
 consentWebhookSecret: SVC_CONSENT_WEBHOOK_SECRET
+signalsToken: SVC_SIGNALS_TOKEN
+signalsPollToken: SVC_SIGNALS_POLL_TOKEN
 {{- end -}}
 
 {{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}

@@ -70,7 +70,8 @@ function refusalOf(error: unknown): SetRefused {
     if (claim === "typ") return refused("invalid_request", `typ: must be ${setType}`);
     return refused("invalid_request", `${claim}: must be absent or valid`);
   }
-  if (isOfKey(error)) return refused("invalid_key", "The signature is not by a key of the configured identity provider.");
+  if (isOfKey(error))
+    return refused("invalid_key", "The signature is not by a key of the configured identity provider.");
   // TypeError: the algorithm does not take the key.
   if (error instanceof errors.JOSEError || error instanceof TypeError) {
     return refused("invalid_request", "The token is not signed by an algorithm that is accepted here.");
@@ -87,4 +88,6 @@ const refused = (err: SetError, description: string): SetRefused => ({ kind: "re
 
 /** Names the claim and the rule, never the value. */
 const describe = ({ issues: [issue] }: z.ZodError): string =>
-  issue === undefined ? "The claims are not valid." : `${issue.path.map(String).join(".").slice(0, 200)}: ${issue.message}`;
+  issue === undefined
+    ? "The claims are not valid."
+    : `${issue.path.map(String).join(".").slice(0, 200)}: ${issue.message}`;

@@ -32,3 +32,17 @@ export interface ReceivedSets {
   /** Durable when it resolves. */
   add(hash: Buffer): Promise<void>;
 }
+
+/** What became of the tokens of the answer before, by `jti` (RFC 8936 section 2.2). */
+export interface EventAnswers {
+  readonly ack: readonly string[];
+  readonly setErrs: Readonly<Record<string, Omit<SetRefused, "kind">>>;
+}
+
+export interface PolledEvents {
+  readonly sets: Readonly<Record<string, string>>;
+  readonly moreAvailable: boolean;
+}
+
+/** Reports what became of earlier tokens, and returns those that wait. */
+export type EventPoll = (answers: EventAnswers) => Promise<PolledEvents>;

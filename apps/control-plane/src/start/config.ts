@@ -89,7 +89,10 @@ const rules: readonly Rule[] = [
   together("SVC_CONSENT_WEBHOOK", "SVC_CONSENT_WEBHOOK_SECRET"),
   needs("SVC_CONSENT_WEBHOOK", "SVC_IDP_CLIENT_ID"),
   needs("SVC_SIGNALS_AUDIENCE", "SVC_IDP_ISSUER"),
-  together("SVC_SIGNALS_AUDIENCE", "SVC_SIGNALS_TOKEN"),
+  needs("SVC_SIGNALS_AUDIENCE", "SVC_SIGNALS_TOKEN", "SVC_SIGNALS_POLL_URL"),
+  needs("SVC_SIGNALS_TOKEN", "SVC_SIGNALS_AUDIENCE"),
+  needs("SVC_SIGNALS_POLL_URL", "SVC_SIGNALS_AUDIENCE"),
+  together("SVC_SIGNALS_POLL_URL", "SVC_SIGNALS_POLL_TOKEN"),
 ];
 
 function toConfig(values: Values) {
@@ -144,7 +147,11 @@ function toConfig(values: Values) {
       consoleRoles: values.SVC_CONSOLE_ROLES ?? [],
       rolesClaim: values.SVC_CONSOLE_ROLES_CLAIM,
     })),
-    signals: bothOf(values.SVC_IDP_ISSUER, values.SVC_SIGNALS_AUDIENCE, (issuer, audience) => ({ issuer, audience })),
+    signals: bothOf(values.SVC_IDP_ISSUER, values.SVC_SIGNALS_AUDIENCE, (issuer, audience) => ({
+      issuer,
+      audience,
+      poll: bothOf(values.SVC_SIGNALS_POLL_URL, values.SVC_SIGNALS_POLL_TOKEN, (url, token) => ({ url, token })),
+    })),
     discoveryAllow: values.SVC_DISCOVERY_ALLOW ?? [],
     discoveryCredentials: values.SVC_DISCOVERY_CREDENTIALS,
     rateLimits: { perBearer: values.SVC_RATE_LIMIT_PER_BEARER, perSession: values.SVC_RATE_LIMIT_PER_SESSION },

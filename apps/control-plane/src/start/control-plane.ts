@@ -18,6 +18,7 @@ import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { authenticityKey, encryptionKeyOf } from "./encryption-key.ts";
 import { serve } from "./serve.ts";
+import { startSignals } from "./signals.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { openStores, type StoreEvents, type Stores } from "./stores.ts";
 
@@ -73,6 +74,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
     const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
     let endPush = (): void => {};
+    let signals = { close: (): void => {} };
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
       const parts = {
         ...build,
@@ -89,6 +91,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       const watched = { lastHousekeepingMs, oldestUnsealedMs, sealsAreProven, isDraining: () => isDraining };
       const deps = compose({ ...parts, ...watched, url });
       endPush = deps.push.end;
+      signals = startSignals(config, deps);
       return createApp(deps).fetch;
     });
     return {
@@ -101,7 +104,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       async close(drainDeadlineMs) {
         endPush();
         await serving.drain(drainDeadlineMs);
-        for (const running of [keys, housekeeping, sealing, counting, restoreWatch]) running.close();
+        for (const running of [signals, keys, housekeeping, sealing, counting, restoreWatch]) running.close();
         await stores.close();
       },
     };

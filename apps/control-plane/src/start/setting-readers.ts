@@ -33,6 +33,9 @@ function readToken(entry: string): ListedToken | undefined {
   return token === undefined ? undefined : { label, token };
 }
 
+/** A token68, whatever its length: another party made it. */
+export const bearerText = text.regex(/^[A-Za-z0-9._~+/-]{1,4096}={0,2}$/, "must be a bearer token");
+
 export interface ConsoleRoleOfValue {
   /** Of the claim. */
   readonly value: string;

@@ -14,6 +14,7 @@ import { fewestConnections } from "../postgres/connections.ts";
 import {
   allowedDestinations,
   base64Key,
+  bearerText,
   consoleRoleList,
   databaseUrl,
   discoveryCredentials,
@@ -167,13 +168,18 @@ const authorizing = {
 const signalling = {
   SVC_SIGNALS_AUDIENCE: optional(
     text,
-    "`aud` of the security events that `SVC_IDP_ISSUER` delivers to `/v1/signals/events`, which end a person's sessions.",
+    "`aud` of the security events of `SVC_IDP_ISSUER`, which end a person's sessions.",
   ),
   SVC_SIGNALS_TOKEN: optional(
     tokenList,
-    "Bearers under which it delivers them, as those of the admin plane; they open nothing else.",
+    "Bearers under which it delivers them to `/v1/signals/events`, as those of the admin plane; they open nothing else.",
     secret,
   ),
+  SVC_SIGNALS_POLL_URL: optional(
+    httpUrl,
+    "The provider's poll endpoint, from which they are fetched every few seconds.",
+  ),
+  SVC_SIGNALS_POLL_TOKEN: optional(bearerText, "The bearer that it takes.", secret),
 };
 
 const limiting = {
