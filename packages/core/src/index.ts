@@ -122,5 +122,6 @@ export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";
 export * from "./wire/public.ts";
 export * from "./wire/push.ts";
 export * from "./wire/sign-in.ts";
+export * from "./wire/signals.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";
 export { octalFault } from "./yaml-number.ts";

@@ -73,6 +73,7 @@ export const hopTokenType = "at+jwt";
 /** Never a verifier's to read: only the issuer admits a sibling (docs/reference/tokens.md#siblings). */
 export const siblingType = "sibling+jwt";
 export const transactionTokenType = "txntoken+jwt";
+export const securityEventType = "secevent+jwt";
 
 const hopPayload = z.object({
   ...registered,
@@ -192,6 +193,10 @@ export const issueSibling = (key: MacKey, claims: HopClaims): Promise<string> =>
 /** Signs a transaction token with exactly these claims. */
 export const issueTransactionToken = (key: SigningKey, claims: TransactionClaims): Promise<string> =>
   signJwt(key, transactionTokenType, writeTransactionClaims(claims));
+
+/** Signs a security event token (RFC 8417). Nothing of ours accepts one as another token. */
+export const issueSecurityEvent = (key: SigningKey, claims: object): Promise<string> =>
+  signJwt(key, securityEventType, claims);
 
 /** The header is the key's and the kind's; no caller adds to it. */
 export const signJwt = async (

@@ -14,6 +14,7 @@ export {
   isNarrowed,
   isSibling,
   issueHopToken,
+  issueSecurityEvent,
   issueSibling,
   issueTransactionToken,
   type NarrowedClaims,

@@ -4,27 +4,12 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { logInClient, type PeopleStack, startPeopleStack } from "../src/people-stack.ts";
 import { follow } from "../src/pushed.ts";
 
-const audience = "https://authz.test/signals";
-const signalsToken = "provider-signals-token-0123456789abcdef";
-
 let stack: PeopleStack;
 beforeAll(async () => {
-  stack = await startPeopleStack({ SVC_SIGNALS_AUDIENCE: audience, SVC_SIGNALS_TOKEN: signalsToken });
+  stack = await startPeopleStack();
   await stack.register("planner", { expenses: { hop_budget: 3, tools: [aTool("http:ledger/read")] } });
 });
 afterAll(() => stack.stop());
-
-/** The provider says that an account was disabled. */
-async function disable(sub: string, url: string): Promise<number> {
-  const { issuer: iss } = stack.provider;
-  const token = await stack.provider.sign("secevent+jwt", {
-    ...{ iss, aud: audience, iat: Math.floor(Date.now() / 1_000), jti: crypto.randomUUID() },
-    sub_id: { format: "iss_sub", iss, sub },
-    events: { "https://schemas.openid.net/secevent/risc/event-type/account-disabled": { reason: "hijacking" } },
-  });
-  const headers = { authorization: `Bearer ${signalsToken}`, "content-type": "application/secevent+jwt" };
-  return (await fetch(url, { method: "POST", headers, body: token, redirect: "manual" })).status;
-}
 
 test("once the provider says that an account is disabled, the person's agent is denied at once, at every process", async () => {
   const { session, tokens, config } = await logInClient(stack);
@@ -36,7 +21,7 @@ test("once the provider says that an account is disabled, the person's agent is 
   const call = { target: "http:ledger/read", target_kind: "tool", data_class: "finance.entries" } as const;
   expect((await stack.otherApi.authorize(session.session_id, token, call)).body.decision).toBe("allow");
 
-  expect(await disable("ada", `${stack.api.url}/v1/signals/events`)).toBe(202);
+  expect((await stack.deliver(await stack.accountDisabled("ada"))).status).toBe(202);
 
   const denied = await stack.otherApi.authorize(session.session_id, token, call);
   expect(denied.body).toMatchObject({ decision: "deny", deny_reason: "SESSION_REVOKED" });

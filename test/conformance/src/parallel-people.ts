@@ -1,4 +1,4 @@
-import { aTool } from "@svc/test-support";
+import { aTool, testBearers } from "@svc/test-support";
 import { all, atOnce, oneOf, type ParallelOperation } from "./parallel.ts";
 import { answerIn, type PeopleStack, redirectUri, resource, stockClient } from "./people-stack.ts";
 import type { Shown } from "./person.ts";
@@ -49,6 +49,20 @@ export async function parallelPeople(stack: PeopleStack): Promise<Readonly<Recor
         return atOnce(() => stack.api.call("POST", "/oauth/token", request));
       },
       expected: oneOf("200", "400 invalid_grant"),
+    },
+    "deliver one event of the provider": {
+      keys: ["received_set_pkey"],
+      async run() {
+        const event = await stack.accountDisabled("cyd");
+        return atOnce(() => stack.deliver(event));
+      },
+      expected: all("202"),
+    },
+    "create one receiver's stream": {
+      keys: ["signal_stream_pkey", "signal_stream_receiver_key"],
+      run: () =>
+        atOnce(() => stack.api.call("POST", "/v1/signals/streams", { bearer: testBearers.identity, body: {} })),
+      expected: oneOf("201", "409"),
     },
     "bring one identity assertion": {
       keys: ["oauth_grant_begun_with_key"],

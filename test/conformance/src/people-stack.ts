@@ -9,6 +9,9 @@ export const resource = "https://tools.test/ledger";
 export const redirectUri = "https://notebook.test/callback";
 export const enforcementToken = testBearers.enforcement;
 
+const signalsToken = "provider-signals-token-0123456789abcdef";
+const signalsAudience = "https://authz.test/signals";
+
 export const notebook = {
   client_id: "notebook",
   client_name: "Notebook",
@@ -34,6 +37,8 @@ export async function startPeopleStack(env: Readonly<Record<string, string>> = {
     SVC_OAUTH_CLIENTS: JSON.stringify([notebook, backend, suite]),
     SVC_OAUTH_RESOURCES: "https://tools.test/",
     SVC_ENFORCEMENT_TOKEN: `gateway=${enforcementToken}`,
+    SVC_SIGNALS_AUDIENCE: signalsAudience,
+    SVC_SIGNALS_TOKEN: signalsToken,
     ...env,
   };
   const one = await startControlPlane({ database, redis }, { ...settings, PORT: String(port) });
@@ -61,6 +66,21 @@ export async function startPeopleStack(env: Readonly<Record<string, string>> = {
         jti: crypto.randomUUID(),
         exp: Math.floor(Date.now() / 1_000) + 300,
       }),
+    /** A security event token of the provider: this account was disabled. */
+    accountDisabled: (sub: string): Promise<string> =>
+      provider.sign("secevent+jwt", {
+        iss: provider.issuer,
+        aud: signalsAudience,
+        iat: Math.floor(Date.now() / 1_000),
+        jti: crypto.randomUUID(),
+        sub_id: { format: "iss_sub", iss: provider.issuer, sub },
+        events: { "https://schemas.openid.net/secevent/risc/event-type/account-disabled": { reason: "hijacking" } },
+      }),
+    /** As the provider delivers it (RFC 8935). */
+    deliver: (body: string, to = api) => {
+      const headers = { authorization: `Bearer ${signalsToken}`, "content-type": "application/secevent+jwt" };
+      return to.call("POST", "/v1/signals/events", { raw: { method: "POST", headers, body } });
+    },
     /** Registers an agent that is attested. */
     async register(agent: string, scopes: Record<string, unknown>): Promise<void> {
       const { status, text } = await api.attest(agent, scopes);

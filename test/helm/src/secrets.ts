@@ -17,6 +17,8 @@ export const givenSecrets = (stores: { database: string; owner: string; redis: s
     "issuer.pem": "a key that is only read when it signs",
     "enforcement-token": `gateway=${"enforcement-token-of-the-tests-".padEnd(48, "0")}`,
     "consent-webhook-secret": `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
+    "signals-token": `provider=${"signals-token-of-the-tests-".padEnd(48, "0")}`,
+    "signals-poll-token": "a-token-of-the-provider",
     "oauth-clients.json": JSON.stringify([
       { client_id: "notebook", client_name: "Notebook", redirect_uris: ["https://notebook.example/callback"] },
     ]),

@@ -23,7 +23,7 @@ export interface Reply {
 
 /** What the OpenAPI document says of a route. */
 export interface Endpoint {
-  readonly method: "get" | "post" | "put" | "delete";
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
   /** In OpenAPI spelling: `/v1/agents/{agent_id}/reconciliation`. */
   readonly path: string;
   readonly access: Access;
@@ -44,7 +44,7 @@ export interface Endpoint {
 }
 
 /** A method and a path, as `PUT /v1/blocks/{kind}/{ref}`. */
-type Line = `${"GET" | "POST" | "PUT" | "DELETE"} ${string}`;
+type Line = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} ${string}`;
 
 /** A route as its module writes it: the facts for the document, and the handler. */
 interface Route<

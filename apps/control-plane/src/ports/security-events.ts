@@ -46,3 +46,11 @@ export interface PolledEvents {
 
 /** Reports what became of earlier tokens, and returns those that wait. */
 export type EventPoll = (answers: EventAnswers) => Promise<PolledEvents>;
+
+/** Delivers one token (RFC 8935); resolves once the receiver answered it, be it that it refuses this one for good. */
+export type DeliverSet = (delivery: {
+  readonly url: string;
+  /** The value of the header. */
+  readonly authorization: string | undefined;
+  readonly token: string;
+}) => Promise<void>;

@@ -127,7 +127,10 @@ export const presentState: readonly string[] = [
   "housekeeping",
   "witness",
   "sign_in",
+  "signal_stream",
 ];
+
+const deletable = ["block", "signal_stream"];
 
 /** Only the owner writes them. */
 export const ownersOwn: readonly string[] = [
@@ -164,7 +167,7 @@ async function grantTo(tx: Transaction, appUrl: string): Promise<void> {
   await tx`grant select, insert on all tables in schema public to ${tx(role)}`;
   for (const { name } of await thoseThere(tx, ownersOwn)) await tx`revoke insert on ${tx(name)} from ${tx(role)}`;
   for (const { name } of await thoseThere(tx, presentState)) await tx`grant update on ${tx(name)} to ${tx(role)}`;
-  await tx`grant delete on block to ${tx(role)}`;
+  for (const { name } of await thoseThere(tx, deletable)) await tx`grant delete on ${tx(name)} to ${tx(role)}`;
   const functions = await tx<{ name: string }[]>`
     select proname as name from pg_catalog.pg_proc
     where pronamespace = 'public'::regnamespace and proname = any(${housekeepingFunctions}::text[])`;

@@ -1,6 +1,6 @@
 import { pushedKinds } from "@svc/core";
 import type { PushedEvent, PushedEvents, PushPosition } from "../ports/pushed-events.ts";
-import type { Pools, Sql } from "./database.ts";
+import type { Pools, Sql, Transaction } from "./database.ts";
 import { firstIdAt } from "./time-ordered-ids.ts";
 
 interface PositionRow {
@@ -52,7 +52,7 @@ const clockSlackMs = 600_000;
 /** No session lives longer (docs/reference/conventions.md#limits). */
 const keptMs = 86_400_000;
 
-const eventColumns = (sql: Sql) => sql`
+export const eventColumns = (sql: Sql | Transaction) => sql`
   e.event_id as "eventId", e.kind, e.ts as "atMs", e.session_id as "sessionId", e.agent, e.details`;
 
 const toPosition = ({ snapshot, oldestOpen, asOfMs }: PositionRow): PushPosition => ({

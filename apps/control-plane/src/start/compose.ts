@@ -37,6 +37,7 @@ import { receivedSets } from "../postgres/received-sets.ts";
 import { sessionStateReader } from "../postgres/session-state.ts";
 import { sessions } from "../postgres/sessions.ts";
 import { signIns } from "../postgres/sign-ins.ts";
+import { signalStreams } from "../postgres/signal-streams.ts";
 import { spendLedger } from "../postgres/spends.ts";
 import type { Deps } from "../routes/deps.ts";
 import type { Config } from "./config.ts";
@@ -133,6 +134,8 @@ export function compose({
       consentWebhook({ ...config.consentWebhook, clock, onFailed: events.consentWebhookFailed }),
     securityEvents: config.signals && securityEvents({ ...config.signals, clock }),
     receivedSets: receivedSets(stores),
+    signalStreams: signalStreams(stores),
+    receiverKey: derivedKey(derivedFrom, "svc signal receiver"),
     push: pushEvents({ events: pushedEvents(stores), clock }),
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health, ids),

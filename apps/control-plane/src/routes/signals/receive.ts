@@ -1,11 +1,12 @@
-import { plainText, type SetError } from "@svc/core";
+import { plainText } from "@svc/core";
 import { decodeUtf8 } from "@svc/tokens";
 import { type EventTaken, receiveEvent } from "../../commands/signals/receive-event.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { isMediaType, isUncoded, readBody } from "../../http/body.ts";
 import { routeNotFound } from "../../http/path.ts";
-import { type App, jsonResponse, routesOf } from "../../http/routes.ts";
+import { type App, routesOf } from "../../http/routes.ts";
 import type { Deps } from "../deps.ts";
+import { refuse } from "./refuse.ts";
 
 const setType = "application/secevent+jwt";
 /** A token holds one event. */
@@ -25,7 +26,7 @@ export function receiveRoute(app: App, deps: Deps): void {
       const token = await readToken(c.req.raw);
       if (typeof token !== "string") return token;
       const taken = await receiveEvent({ ...deps, securityEvents }, token);
-      if (taken.kind === "refused") return refuse(taken.err, taken.description);
+      if (taken.kind === "refused") return refuse(400, taken.err, taken.description);
       reportEnds(deps, taken);
     },
   });
@@ -37,17 +38,13 @@ export function reportEnds({ events }: Pick<Deps, "events">, { sessions, signIns
   if (signIns > 0) events.administered("sign_in_ended");
 }
 
-/** RFC 8935 section 2.3. */
-const refuse = (err: SetError, description: string): Response =>
-  jsonResponse({ err, description }, 400, { "Cache-Control": "no-store", "Content-Language": "en" });
-
 async function readToken(request: Request): Promise<string | Response> {
-  if (!isMediaType(request.headers, setType)) return refuse("invalid_request", `The body must be ${setType}.`);
-  if (!isUncoded(request.headers)) return refuse("invalid_request", "The body must be sent uncompressed.");
+  if (!isMediaType(request.headers, setType)) return refuse(400, "invalid_request", `The body must be ${setType}.`);
+  if (!isUncoded(request.headers)) return refuse(400, "invalid_request", "The body must be sent uncompressed.");
   try {
     return decodeUtf8(await readBody(request, setCapBytes)) ?? "";
   } catch (error) {
-    if (error instanceof ApiError) return refuse("invalid_request", error.message);
+    if (error instanceof ApiError) return refuse(400, "invalid_request", error.message);
     throw error;
   }
 }

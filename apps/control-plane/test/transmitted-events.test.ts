@@ -1,0 +1,414 @@
+import { eventTypes } from "@svc/core";
+import { aManifest, aTool, startEchoUpstream, waitUntil } from "@svc/test-support";
+import { verifyToken } from "@svc/tokens";
+import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from "jose";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { pushStreams } from "../src/background/push-streams.ts";
+import { pushNextStream } from "../src/commands/signals/push-events.ts";
+import { deliverSet } from "../src/discovery/deliver-set.ts";
+import { type Json, query, registerAgent, type Sent, startPlane } from "./support.ts";
+
+const gateway = "gateway-identity-token-0123456789abcdef";
+const other = "another-identity-token-0123456789abcdef";
+const receiverHeader = "Bearer of-the-receiver";
+
+let plane: Awaited<ReturnType<typeof startPlane>>;
+beforeAll(async () => {
+  plane = await startPlane({
+    SVC_IDENTITY_TOKEN: `gateway=${gateway},other=${other}`,
+    SVC_DISCOVERY_ALLOW: "127.0.0.1",
+  });
+  await registerAgent(plane, "reader", aManifest("expenses", { tools: [aTool("http:ledger/read")] }));
+});
+afterAll(() => plane.stop());
+
+const sql = (text: string, values: string[] = []) =>
+  query<Record<string, unknown>>(plane.database.ownerUrl, text, values);
+const signals = (path: string, sent: Sent = {}) => plane.send(`/v1/signals${path}`, { token: gateway, ...sent });
+const streams = (method: string, body?: object, more: Sent = {}) =>
+  signals("/streams", { method, ...(body !== undefined && { body }), ...more });
+const create = async (body: object = {}): Promise<Json> => (await streams("POST", body)).json;
+afterEach(async () => {
+  await sql("delete from signal_stream");
+});
+
+async function endedSession(userSub = "ada"): Promise<string> {
+  const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: userSub } });
+  await plane.send(`/v1/sessions/${json.session_id}/revoke`, { body: {} });
+  return String(json.session_id);
+}
+
+let agents = 0;
+async function newAgent(): Promise<{ readonly id: string; readonly name: string }> {
+  const name = `agent-${++agents}`;
+  const { json } = await registerAgent(
+    plane,
+    name,
+    aManifest(`scope-${agents}`, { tools: [aTool(`http:tool-${agents}/x`)] }),
+  );
+  return { id: String(json.agent_id), name };
+}
+
+/** As a receiver checks a token, by what is published. */
+async function verified(token: string, audience = "gateway") {
+  const { json } = await plane.send("/.well-known/jwks.json", { token: "" });
+  const keys = createLocalJWKSet(json as unknown as JSONWebKeySet);
+  const options = { issuer: "https://plane.test", audience, typ: "secevent+jwt", algorithms: ["ES256"] };
+  return (await jwtVerify(token, keys, options)).payload as Json;
+}
+const sessionOf = (claims: Json | undefined): string => String(claims?.sub_id?.session?.id);
+
+test("the metadata names the endpoints, as Shared Signals 1.0 does", async () => {
+  const { status, json } = await plane.send("/.well-known/ssf-configuration", { token: "" });
+  expect([status, json]).toEqual([
+    200,
+    {
+      spec_version: "1_0",
+      issuer: "https://plane.test",
+      jwks_uri: "https://plane.test/.well-known/jwks.json",
+      delivery_methods_supported: ["urn:ietf:rfc:8935", "urn:ietf:rfc:8936"],
+      configuration_endpoint: "https://plane.test/v1/signals/streams",
+      status_endpoint: "https://plane.test/v1/signals/status",
+      verification_endpoint: "https://plane.test/v1/signals/verification",
+      authorization_schemes: [{ spec_urn: "urn:ietf:rfc:6750" }],
+      default_subjects: "ALL",
+    },
+  ]);
+});
+
+const push = { method: "urn:ietf:rfc:8935", endpoint_url: "https://receiver.example/events" };
+
+describe("a receiver's stream", () => {
+  test("is created, read, changed, replaced and deleted by the holder of its bearer's label alone", async () => {
+    const made = await create({
+      events_requested: [eventTypes.sessionRevoked, "urn:unknown"],
+      description: "of gateway",
+    });
+    const { stream_id } = made;
+    expect(made).toEqual({
+      ...{ stream_id: expect.any(String), iss: "https://plane.test", aud: "gateway", description: "of gateway" },
+      events_supported: expect.arrayContaining([eventTypes.sessionRevoked, eventTypes.accountDisabled]),
+      events_requested: [eventTypes.sessionRevoked, "urn:unknown"],
+      events_delivered: [eventTypes.sessionRevoked],
+      delivery: {
+        method: "urn:ietf:rfc:8936",
+        endpoint_url: `https://plane.test/v1/signals/streams/${stream_id}/poll`,
+      },
+    });
+    expect((await streams("POST", {})).status).toBe(409);
+    const changed = await streams("PATCH", { stream_id, delivery: { ...push, authorization_header: "Bearer x" } });
+    expect(changed.json).toEqual({ ...made, delivery: push });
+    const replaced = await streams("PUT", { ...changed.json, description: undefined, delivery: push });
+    expect(replaced.json.description).toBeUndefined();
+    expect((await signals("/streams", { method: "GET" })).json).toEqual([replaced.json]);
+    expect((await signals(`/streams?stream_id=${stream_id}`)).json).toEqual(replaced.json);
+    for (const [path, method, body] of [
+      [`/streams?stream_id=${stream_id}`, "GET"],
+      [`/streams?stream_id=${stream_id}`, "DELETE"],
+      ["/streams", "PATCH", { stream_id }],
+      ["/streams", "PUT", { stream_id }],
+      [`/status?stream_id=${stream_id}`, "GET"],
+      ["/status", "POST", { stream_id, status: "paused" }],
+      ["/verification", "POST", { stream_id }],
+      [`/streams/${stream_id}/poll`, "POST", { returnImmediately: true }],
+    ] as const) {
+      const { status } = await signals(path, { method, token: other, ...(body && { body }) });
+      expect([path, method, status]).toEqual([path, method, 404]);
+    }
+    expect((await signals(`/streams?stream_id=${stream_id}`, { method: "DELETE" })).status).toBe(204);
+    expect((await signals("/streams", { method: "GET" })).json).toEqual([]);
+  });
+
+  test.each([
+    ["plain HTTP", { delivery: { ...push, endpoint_url: "http://receiver.example/" } }],
+    ["an address with credentials", { delivery: { ...push, endpoint_url: "https://a:b@receiver.example/" } }],
+    ["another scheme", { delivery: { ...push, endpoint_url: "file:///etc/passwd" } }],
+    ["no address", { delivery: { method: push.method } }],
+    ["another method", { delivery: { method: "urn:ietf:rfc:9999" } }],
+    ["a header that ends the line", { delivery: { ...push, authorization_header: "Bearer x\r\nhost: y" } }],
+    ["events that are no list", { events_requested: "all" }],
+  ])("is not created with %s", async (_name, body) => {
+    expect((await streams("POST", body)).status).toBe(400);
+  });
+
+  test("is not changed in what is this service's", async () => {
+    const { stream_id } = await create();
+    for (const ours of [{ iss: "https://evil.test" }, { aud: "other" }, { events_delivered: [] }]) {
+      expect((await streams("PATCH", { stream_id, ...ours })).status).toBe(400);
+    }
+  });
+
+  test("has a receiver's credential sealed in the database, and in no answer", async () => {
+    const { stream_id } = await create({ delivery: { ...push, authorization_header: receiverHeader } });
+    const rows = JSON.stringify(await sql("select * from signal_stream"));
+    expect(rows).toContain(String(stream_id));
+    expect(rows).not.toContain("of-the-receiver");
+    expect((await signals("/streams", { method: "GET" })).text).not.toContain("of-the-receiver");
+  });
+});
+
+describe("by poll", () => {
+  let stream: Json;
+  beforeEach(async () => {
+    stream = await create();
+  });
+  const poll = async (body: object = {}, app: Pick<typeof plane, "send"> = plane) => {
+    const path = `/v1/signals/streams/${stream.stream_id}/poll`;
+    const { status, json } = await app.send(path, { token: gateway, body: { returnImmediately: true, ...body } });
+    expect(status).toBe(200);
+    return { ids: Object.keys(json.sets ?? {}), sets: Object.values(json.sets ?? {}) as unknown as string[], json };
+  };
+  const sessionsIn = (sets: readonly string[]) => sets.map((set) => sessionOf(decodeJwt(set) as Json));
+
+  test("an ended session is an event of CAEP, signed, for this receiver, until it is acknowledged", async () => {
+    const session = await endedSession();
+    const { ids, sets } = await poll();
+    const claims = await verified(sets[0] ?? "");
+    const seconds = expect.any(Number);
+    expect(claims).toEqual({
+      ...{ iss: "https://plane.test", aud: "gateway", iat: seconds, jti: ids[0], txn: ids[0] },
+      sub_id: {
+        format: "complex",
+        session: { format: "opaque", id: session },
+        user: { format: "iss_sub", iss: "https://plane.test", sub: "ada" },
+      },
+      events: { [eventTypes.sessionRevoked]: { event_timestamp: seconds } },
+    });
+    expect((await poll({}, plane.with({}))).ids).toEqual(ids);
+    expect((await poll({ ack: ids })).ids).toEqual([]);
+  });
+
+  test("agents and keys are events too, and what has no type of event is left out", async () => {
+    const { id, name } = await newAgent();
+    const tool = "/v1/blocks/tool/http:ledger%2Fread";
+    await plane.send(tool, { method: "PUT", body: { reason: "a test" } });
+    await plane.send(tool, { method: "DELETE" });
+    await plane.send(`/v1/agents/${id}/revoke`, { body: {} });
+    const before = plane.deps.issuerKeys.current().signingKey.kid;
+    await plane.send("/v1/keys/rotate", { body: { now: true } });
+    await plane.send(`/v1/keys/${before}`, { method: "DELETE" });
+    const { sets } = await poll();
+    const claims = await Promise.all(sets.map((set) => verified(set)));
+    const ofKey = (change_type: string) => ({
+      [eventTypes.credentialChange]: expect.objectContaining({ credential_type: "signing-key", change_type }),
+    });
+    expect(claims.map(({ sub_id, events }) => [sub_id, events])).toEqual([
+      [{ format: "uri", uri: `https://plane.test/v1/identity/agents/${name}` }, { [eventTypes.accountDisabled]: {} }],
+      [{ format: "uri", uri: "https://plane.test" }, ofKey("create")],
+      [{ format: "uri", uri: "https://plane.test" }, ofKey("revoke")],
+    ]);
+  });
+
+  test("events are acknowledged in any order, in parts, and none is lost", async () => {
+    const sessions = [await endedSession(), await endedSession(), await endedSession()];
+    const first = await poll({ maxEvents: 2 });
+    expect([sessionsIn(first.sets), first.json.moreAvailable]).toEqual([sessions.slice(0, 2), true]);
+    const second = await poll({ ack: [first.ids[1]] });
+    expect(sessionsIn(second.sets)).toEqual([sessions[0], sessions[2]]);
+    const third = await poll({ setErrs: { [String(second.ids[1])]: { err: "invalid_request", description: "no" } } });
+    expect(sessionsIn(third.sets)).toEqual([sessions[0]]);
+    expect((await poll({ ack: [first.ids[0], crypto.randomUUID(), "x"] })).ids).toEqual([]);
+    const later = await endedSession();
+    expect(sessionsIn((await poll()).sets)).toEqual([later]);
+  });
+
+  test("a poll without events waits for one", async () => {
+    const waiting = poll({ returnImmediately: false });
+    const session = await endedSession();
+    expect(sessionsIn((await waiting).sets)).toEqual([session]);
+  });
+
+  test("maxEvents 0 acknowledges alone", async () => {
+    await endedSession();
+    const { ids } = await poll();
+    expect((await poll({ maxEvents: 0, ack: ids, returnImmediately: false })).json).toEqual({ sets: {} });
+    expect((await poll()).ids).toEqual([]);
+  });
+
+  test("an event that commits late, after later ones, is sent too", async () => {
+    const release = Promise.withResolvers<void>();
+    const late = crypto.randomUUID();
+    const began = Promise.withResolvers<void>();
+    const slow = plane.stores.submissions.sql.begin(async (tx) => {
+      await tx`with event as (insert into administrative_event (event_id, kind, ts, actor, session_id)
+        values (${crypto.randomUUID()}, 'session_revoked', now(), 'a', ${late}) returning event_id)
+        insert into pushed_event (event_id) select event_id from event`;
+      began.resolve();
+      await release.promise;
+    });
+    await began.promise;
+    const prompt = await endedSession();
+    expect((await poll()).ids).toEqual([]);
+    release.resolve();
+    await slow;
+    expect(sessionsIn((await poll()).sets)).toEqual([late, prompt]);
+  });
+
+  test("a paused stream holds events, a disabled one drops them", async () => {
+    const { stream_id } = stream;
+    const set = (status: string) => signals("/status", { body: { stream_id, status, reason: "a test" } });
+    expect((await set("paused")).json).toEqual({ stream_id, status: "paused", reason: "a test" });
+    const held = await endedSession();
+    expect((await poll()).ids).toEqual([]);
+    await set("enabled");
+    const { ids, sets } = await poll();
+    expect(sessionsIn(sets)).toEqual([held]);
+    await poll({ ack: ids });
+    await set("disabled");
+    await endedSession();
+    await set("enabled");
+    const next = await endedSession();
+    expect(sessionsIn((await poll()).sets)).toEqual([next]);
+    expect((await signals(`/status?stream_id=${stream_id}`)).json).toMatchObject({ stream_id, status: "enabled" });
+  });
+
+  test("a verification comes with the receiver's state, and is acknowledged as others", async () => {
+    const { stream_id } = stream;
+    expect((await signals("/verification", { body: { stream_id, state: "s3cret" } })).status).toBe(204);
+    const { ids, sets } = await poll();
+    expect(await verified(sets[0] ?? "")).toMatchObject({
+      sub_id: { format: "opaque", id: stream_id },
+      events: { [eventTypes.verification]: { state: "s3cret" } },
+    });
+    expect((await poll({ ack: ids })).ids).toEqual([]);
+  });
+
+  test("a stream that was not polled for a day is disabled, and says so", async () => {
+    await endedSession();
+    await sql("update signal_stream set active_at = now() - interval '2 days'");
+    expect((await poll()).ids).toEqual([]);
+    const { ids, sets } = await poll();
+    expect(decodeJwt(sets[0] ?? "").events).toMatchObject({ [eventTypes.streamUpdated]: { status: "disabled" } });
+    expect((await signals(`/status?stream_id=${stream.stream_id}`)).json.status).toBe("disabled");
+    expect((await poll({ ack: ids })).ids).toEqual([]);
+  });
+
+  test("a position that a restored database has not reached holds nothing back", async () => {
+    await sql("update signal_stream set position_transaction = '9000000000000000000'");
+    const session = await endedSession();
+    expect(sessionsIn((await poll()).sets).includes(session)).toBe(true);
+  });
+
+  test.each(["admin-of-another-plane-0123456789abcdef", ""])("takes no other bearer: %j", async (token) => {
+    expect((await signals(`/streams/${stream.stream_id}/poll`, { token, body: {} })).status).toBe(401);
+  });
+
+  test("a token of an event opens nothing, and is no hop token", async () => {
+    await endedSession();
+    const [set = ""] = (await poll()).sets;
+    const { lookup } = plane.deps.issuerKeys.current();
+    const options = { keys: lookup, issuer: "https://plane.test", nowSeconds: Date.now() / 1_000 };
+    expect(await verifyToken("hop", set, options)).toMatchObject({ ok: false });
+    expect(await verifyToken("transaction", set, options)).toMatchObject({ ok: false });
+    for (const path of ["/v1/session/targets", "/v1/sessions", "/v1/signals/streams"]) {
+      expect((await plane.send(path, { token: set })).status).toBe(401);
+    }
+  });
+});
+
+describe("by push", () => {
+  type Behaviour = "take" | "cut" | number | { readonly err: string };
+  async function startReceiver(...behaviours: Behaviour[]) {
+    const taken: string[] = [];
+    const server = await startEchoUpstream(({ url, body, rawHeaders }, response) => {
+      const [behaviour = "take"] = behaviours.splice(0, 1);
+      if (url !== "/events") return void response.writeHead(202).end();
+      if (!rawHeaders.includes(receiverHeader)) return void response.writeHead(401).end();
+      if (behaviour === "cut") return void response.socket?.destroy();
+      if (typeof behaviour === "object") return void response.writeHead(400).end(JSON.stringify(behaviour));
+      if (typeof behaviour === "number") return void response.writeHead(behaviour, { location: "/elsewhere" }).end();
+      taken.push(String(body));
+      response.writeHead(202).end();
+    });
+    onTestFinished(server.stop);
+    const delivery = { ...push, endpoint_url: `${server.url}/events`, authorization_header: receiverHeader };
+    return { ...server, taken, delivery, sessions: () => taken.map((set) => sessionOf(decodeJwt(set) as Json)) };
+  }
+
+  /** What each process runs. */
+  function startPushing(processes = 1) {
+    const faults: unknown[] = [];
+    const deliver = deliverSet(plane.config.discoveryAllow);
+    for (let process = 0; process < processes; process += 1) {
+      const pushNext = () => pushNextStream({ ...plane.deps, deliver });
+      const running = pushStreams({ pushNext, onFault: (error) => faults.push(error), everyMs: 20 });
+      onTestFinished(running.close);
+    }
+    return faults;
+  }
+
+  test("three processes deliver each event once and in order", async () => {
+    const receiver = await startReceiver();
+    await create({ delivery: receiver.delivery });
+    const sessions = await Promise.all(Array.from({ length: 12 }, () => endedSession()));
+    startPushing(3);
+    const last = await endedSession();
+    await waitUntil("the last", async () => receiver.sessions().includes(last));
+    expect(receiver.sessions().toSorted()).toEqual([...sessions, last].sort());
+    expect(receiver.sessions().at(-1)).toBe(last);
+    const [request] = receiver.requests;
+    expect(request?.rawHeaders).toContain("application/secevent+jwt");
+    expect((await verified(receiver.taken[0] ?? "")).aud).toBe("gateway");
+  });
+
+  test.each<Behaviour>([500, 503, 401, 302, 307, "cut", { err: "invalid_key" }])(
+    "a receiver that answers %j gets the event again, with the same identifier, and no other address gets it",
+    async (behaviour) => {
+      const receiver = await startReceiver(behaviour);
+      await create({ delivery: receiver.delivery });
+      const faults = startPushing();
+      const session = await endedSession();
+      await waitUntil("the second try", async () => receiver.taken.length > 0);
+      expect(receiver.sessions()).toEqual([session]);
+      expect(faults).toHaveLength(1);
+      expect(receiver.requests.map(({ url }) => url)).toEqual(["/events", "/events"]);
+      expect(new Set(receiver.requests.map(({ body }) => decodeJwt(String(body)).jti)).size).toBe(1);
+    },
+  );
+
+  test("an event that a receiver refuses for good is not sent again, and the next one is", async () => {
+    const receiver = await startReceiver({ err: "invalid_request" });
+    await create({ delivery: receiver.delivery });
+    await endedSession();
+    const next = await endedSession();
+    startPushing();
+    await waitUntil("the next", async () => receiver.taken.length > 0);
+    expect(receiver.sessions()).toEqual([next]);
+  });
+
+  test("what waited while no process ran is delivered, and what was delivered is not", async () => {
+    const receiver = await startReceiver();
+    await create({ delivery: receiver.delivery });
+    const deliver = deliverSet(plane.config.discoveryAllow);
+    const first = await endedSession();
+    while (await pushNextStream({ ...plane.deps, deliver }));
+    const second = await endedSession();
+    startPushing();
+    await waitUntil("both", async () => receiver.taken.length > 1);
+    expect(receiver.sessions()).toEqual([first, second]);
+  });
+
+  test("the lease of a process that died runs out", async () => {
+    const receiver = await startReceiver();
+    await create({ delivery: receiver.delivery });
+    const session = await endedSession();
+    const lost = await plane.deps.signalStreams.lease();
+    const deliver = deliverSet(plane.config.discoveryAllow);
+    expect(await pushNextStream({ ...plane.deps, deliver })).toBe(false);
+    await sql("update signal_stream set leased_until = now() - interval '1 second'");
+    startPushing();
+    await waitUntil("the event", async () => receiver.sessions().includes(session));
+    const noSuch = { eventId: "", atMs: 0, type: "", event: {} };
+    expect(lost && (await plane.deps.signalStreams.settle(lost, () => true, noSuch))).toEqual([]);
+  });
+
+  test("an internal address is not reached", async () => {
+    const receiver = await startReceiver();
+    const port = new URL(receiver.url).port;
+    await create({ delivery: { ...receiver.delivery, endpoint_url: `http://localhost:${port}/events` } });
+    await endedSession();
+    const deliver = deliverSet([]);
+    await expect(pushNextStream({ ...plane.deps, deliver })).rejects.toMatchObject({ kind: "address_refused" });
+    expect(receiver.requests).toEqual([]);
+  });
+});
