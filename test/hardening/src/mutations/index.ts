@@ -15,6 +15,7 @@ import { ofDrift, ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
 import { ofPeople } from "./people.ts";
+import { ofSignals } from "./signals.ts";
 import { ofTokens } from "./tokens.ts";
 
 /** Every mutation, the quick ones first. */
@@ -37,6 +38,7 @@ export const mutations: readonly Mutation[] = [
   ...ofControlPlane,
   ...ofPeople,
   ...ofClients,
+  ...ofSignals,
   ...ofEmbedded,
   ...ofConsole,
 ];
