@@ -1,9 +1,13 @@
 import { denyReasons } from "@svc/core";
+import { checkProof } from "@svc/seals";
 import { aManifest, aTool, createDatabase, startFaultProxy, waitUntil } from "@svc/test-support";
-import { toolDefinition } from "@svc/tokens";
+import { toolDefinition, verificationKeyOf } from "@svc/tokens";
+import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectForAudit } from "../src/start/stores.ts";
 import { type Seen, visitor } from "./console-support.ts";
 import { recorder, unknownId } from "./decision-rows.ts";
+import { aKey, sealEverything, sealer } from "./sealing.ts";
 import { startPlane, tokens } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
@@ -611,15 +615,117 @@ test("a scope with a direction mark turns no text round in sentences and manifes
   expect(agent.replaceAll(/<bdi>[^<]*<\/bdi>/g, "")).not.toContain("\u202e");
 });
 
-test("the page of a session shows its taint marks and decisions", async () => {
-  const sessionId = await records.consent();
-  const { action_id: id } = await records.record({ session_id: sessionId });
-  await records.sql`insert into taint_mark (session_id, member, source, action_id, marked_at)
-    values (${sessionId}, null, 'mcp:web/fetch', ${id}, now())`;
-  const page = (await look(`/console/sessions/${sessionId}`)).text;
-  expect(page).toContain("the person, and so every chain");
-  expect(page).toContain("mcp:web/fetch");
-  expect(ids(page)).toEqual([id]);
+describe("the page of a session", () => {
+  test("is a tree of its calls with totals, and marks denials and where taint begins and is carried", async () => {
+    const sessionId = await records.consent();
+    const call = { session_id: sessionId };
+    const first = await records.record(call);
+    await records.spend(first.action_id);
+    const byPlanner = {
+      ...call,
+      hop: 2,
+      chain: ["planner"],
+      acting_agent: "planner",
+      parent_action_id: first.action_id,
+    };
+    const tool = { target_kind: "tool", data_class: "web" };
+    const fetched = await records.record({ ...byPlanner, ...tool, target: "mcp:web/fetch" });
+    const handed = await records.record({
+      ...{ ...byPlanner, target: "clerk", taint: "untrusted_external", taint_source: "mcp:web/fetch" },
+    });
+    const denied = await records.record({
+      ...{ ...call, ...tool, hop: 3, chain: ["planner", "clerk"], acting_agent: "clerk", target: "mcp:ledger/post" },
+      ...{ parent_action_id: handed.action_id, decision: "deny", deny_reason: "TAINT_BLOCKED" },
+      ...{ taint: "untrusted_external", taint_source: "mcp:web/fetch" },
+    });
+    const orphan = await records.record({ ...byPlanner, ...tool, target: "mcp:web/late", parent_action_id: unknownId });
+    await records.sql`insert into taint_mark (session_id, member, source, action_id, marked_at)
+      values (${sessionId}, null, 'mcp:web/fetch', ${fetched.action_id}, now())`;
+    const { text } = await look(`/console/sessions/${sessionId}`);
+    const rows = [...text.matchAll(/<tr role="row"><td role="cell" data-head="Call".*?<\/tr>/gs)].map(([row]) => ({
+      id: ids(row)[0],
+      depth: row.split('class="rail').length - 1,
+      taint: /begins here|carried/.exec(row)?.[0],
+      isDenied: row.includes(">denied<"),
+    }));
+    expect(rows).toEqual([
+      { id: first.action_id, depth: 0, taint: undefined, isDenied: false },
+      { id: fetched.action_id, depth: 1, taint: "begins here", isDenied: false },
+      { id: handed.action_id, depth: 1, taint: "carried", isDenied: false },
+      { id: denied.action_id, depth: 2, taint: "carried", isDenied: true },
+      { id: orphan.action_id, depth: 0, taint: undefined, isDenied: false },
+    ]);
+    const figure = (name: string) => new RegExp(`<dt>${name}</dt><dd>([^<]*)`).exec(text)?.[1];
+    const names = ["Decisions", "Denied", "Would block", "Agents", "Tools", "Spent tokens", "Longest chain"];
+    expect(names.map(figure)).toEqual(["5", "1", "0", "2", "3", "1", "3 hops"]);
+    expect(text).toContain("the person, and so every chain");
+  });
+
+  test("links the sessions beside it", async () => {
+    const [first, beside] = [await records.consent(), await records.consent()];
+    await records.sql`insert into session_beside (session_id, beside, family, holder, agent, expires_at)
+      values (${beside}, ${first}, ${first}, 'planner', 'clerk', now() + interval '1 hour')`;
+    for (const [of, other, role] of [
+      [first, beside, "clerk"],
+      [beside, first, "the first of them"],
+    ] as const) {
+      const { text } = await look(`/console/sessions/${of}`);
+      const family = text.slice(text.indexOf("Sessions beside this one"));
+      expect(family).toContain(`href="/console/sessions/${other}"`);
+      expect(family).toContain(role);
+      expect(family).not.toContain(`href="/console/sessions/${of}"`);
+    }
+  });
+});
+
+describe("the evidence of a decision", () => {
+  const evidence = async (id: string) => {
+    const { text } = await look(`/console/actions/${id}`);
+    return text.slice(text.indexOf("<h2>Evidence</h2>"));
+  };
+
+  /** Seals all rows; returns the key. */
+  const seal = async () => {
+    const sql = connectForAudit(plane.database.appUrl, 1);
+    const key = await aKey();
+    await sealEverything(sealer(sql, () => key));
+    await sql.end();
+    return key;
+  };
+
+  test("is a proof that verifies with the key alone, once the decision is sealed", async () => {
+    const { action_id: id } = await records.record();
+    const before = await look(`/console/actions/${id}/evidence.json`);
+    expect(before.status).toBe(404);
+    expect(await evidence(id)).toContain("Not sealed yet");
+    const key = await seal();
+    const page = await evidence(id);
+    expect(page).toContain(`key <code>${key.kid}</code>`);
+    expect(page).toContain("svc audit export --session");
+    const file = await look(`/console/actions/${id}/evidence.json`);
+    expect(file.headers.get("content-disposition")).toContain(`evidence-${id}.json`);
+    const { action_id, proofs } = JSON.parse(file.text);
+    expect(action_id).toBe(id);
+    const keys = new Map([[key.kid, await verificationKeyOf(key)]]);
+    for (const proof of proofs) expect(await checkProof(proof, keys)).toMatchObject({ ok: true });
+    expect(page).toContain(`<dt>Leaf</dt><dd><bdi>${proofs[0].leaf_index}</bdi>`);
+  });
+
+  test("of one that was changed after it was sealed says so, and is no file", async () => {
+    const { action_id: id } = await records.record();
+    await seal();
+    const superuser = postgres(plane.database.superuserUrl, { max: 1, onnotice: () => {} });
+    await superuser.begin(async (tx) => {
+      await tx`alter table decision disable trigger append_only`;
+      await tx`update decision set target = 'changed' where action_id = ${id}`;
+      await tx`alter table decision enable always trigger append_only`;
+    });
+    await superuser.end();
+    const page = await evidence(id);
+    expect(page).toContain("The record is not as it was sealed");
+    expect(page).toContain("row changed");
+    expect((await look(`/console/actions/${id}/evidence.json`)).status).toBe(404);
+  });
 });
 
 describe("without data", () => {

@@ -8,6 +8,7 @@ import { noOffer, offerFrom } from "./acts/offer.ts";
 import { actRoutes } from "./acts/routes.ts";
 import { doneNotice } from "./acts/view.ts";
 import { readAssets } from "./assets.ts";
+import { evidencePage } from "./evidence.ts";
 import { failurePage } from "./failure-page.ts";
 import type { Host } from "./host.ts";
 import { href } from "./markup.ts";
@@ -46,6 +47,7 @@ const pages: readonly Page[] = [
   decisionsPage,
   ...decisionExports,
   actionPage,
+  evidencePage,
   wouldBlockPage,
   searchPage,
   scopesPage,

@@ -18,13 +18,13 @@ export interface Issue {
   readonly message: string;
 }
 
-/** A page's filter with what was entered, and beside each field what is wrong with it. The address holds the filter. */
-export const filterForm = (
-  path: string,
-  fields: readonly Field[],
-  query: Query,
-  issues: readonly Issue[] = [],
-): Markup => html`${issues.length > 0 && faultNotice(fields, issues)}
+/**
+ * A page's filter with what was entered, and beside each field what is wrong with it: the first issue of each path. The
+ * address holds the filter.
+ */
+export function filterForm(path: string, fields: readonly Field[], query: Query, found: readonly Issue[] = []): Markup {
+  const issues = found.filter((issue, at) => found.findIndex((other) => other.path === issue.path) === at);
+  return html`${issues.length > 0 && faultNotice(fields, issues)}
 <form class="filter" action="${path}" role="search" aria-label="Filter">
 ${fields.map((field) =>
   fieldRow(
@@ -35,6 +35,7 @@ ${fields.map((field) =>
 )}
 <div class="filter-actions"><button class="primary">Filter</button> <a href="${path}">Clear</a></div>
 </form>`;
+}
 
 const fieldRow = (field: Field, value: string, issue: Issue | undefined): Markup => {
   const fault = issue && html`<p class="fault" id="e-${field.name}">${isolated(issue.message)}</p>`;

@@ -90,6 +90,8 @@ export interface ConsolePorts {
   readonly clock: { nowMs(): number };
   /** Of the running build. */
   readonly version: string;
+  /** The address of the service, for commands. */
+  readonly issuer: string;
   readonly signIn: SignInSettings;
   /** Undefined where no client of an OpenID provider is configured. */
   readonly people: ConsolePeople | undefined;
@@ -126,6 +128,12 @@ export interface ConsoleReads {
   action(actionId: string): Promise<Action | undefined>;
   sessions(query: Query, pageSize?: number): Promise<Listed<SessionSummary>>;
   session(sessionId: string): Promise<SessionRead | undefined>;
+  /** Over the `newest` decisions of the session. */
+  sessionTotals(sessionId: string, newest: number): Promise<SessionTotals>;
+  /** The others that serve the same agent, oldest first. */
+  sessionFamily(sessionId: string, limit: number): Promise<readonly FamilySession[]>;
+  /** The seal of the decision, and of its exchange and transaction token where they are sealed. */
+  evidence(actionId: string): Promise<Evidence>;
   agents(query: Query): Promise<Listed<AgentSummary>>;
   agent(name: string): Promise<AgentIdentity | undefined>;
   /** Newest first. */
@@ -149,6 +157,44 @@ export interface ConsoleReads {
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
 }
+
+export interface SessionTotals {
+  readonly decisions: number;
+  readonly longestChain: number;
+  readonly denied: number;
+  readonly observed: number;
+  readonly tools: number;
+  readonly agents: number;
+  readonly spentTokens: number;
+  /** Null without a decision. */
+  readonly firstMs: number | null;
+  readonly lastMs: number | null;
+}
+
+/** A session beside another one; `agent` acts in it, `holder` asked for it. Both are null for the first of a family. */
+export interface FamilySession extends SessionSummary {
+  readonly agent: string | null;
+  readonly holder: string | null;
+}
+
+/** Where a decision is in the sealed record. */
+export type Evidence =
+  | {
+      readonly status: "sealed";
+      readonly batch: number;
+      readonly sealedAtMs: number;
+      /** Of the signing key. */
+      readonly kid: string | undefined;
+      /** The decision's first. As `svc audit verify --proof` takes them. */
+      readonly proofs: readonly {
+        readonly leaf_index: number;
+        readonly tree_size: number;
+        readonly path: readonly string[];
+      }[];
+    }
+  | { readonly status: "unsealed" }
+  /** The row is not as it was sealed. */
+  | { readonly status: "faulty"; readonly cause: string; readonly batch: number | undefined };
 
 export interface Match {
   readonly kind: "action" | "session" | "event" | "agent" | "scope" | "person" | "tool";

@@ -7,5 +7,5 @@ export const searchPath = "/console/search";
 export const searchBox =
   (): Markup => html`<form class="search" action="${searchPath}" role="search" aria-label="Record">
 <label class="unseen" for="search">Search for an id, the end of one, a name or a reason</label>
-<input id="search" name="q" type="search" placeholder="Id, …end of id, name, reason" maxlength="255" autocomplete="off" spellcheck="false">
+<input id="search" name="q" type="search" placeholder="Id, name or reason" maxlength="255" autocomplete="off" spellcheck="false">
 <button>Search</button></form>`;

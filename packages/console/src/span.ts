@@ -18,15 +18,24 @@ export const spanFields: readonly Field[] = [
   { name: "until", label: "Until (UTC)", isTime: true },
 ];
 
-/** What is wrong with `last`, which only the pages take. */
-export function lastIssues({ last, since, until }: Query): readonly Issue[] {
+/** What is wrong with a span as the pages take it. */
+export function spanIssues({ last, since, until }: Query): readonly Issue[] {
+  const times = Object.entries({ since, until }).filter(([, text]) => text !== undefined && !isTime(text));
+  return [
+    ...times.map(([path]) => ({ path, message: "must be a day, as 2026-01-31, or a time, as 2026-01-31 12:00" })),
+    ...lastIssues(last, since ?? until),
+  ];
+}
+
+function lastIssues(last: string | undefined, moment: string | undefined): readonly Issue[] {
   if (last === undefined) return [];
   if (!lasts.some(([name]) => name === last)) {
     return [{ path: "last", message: `must be one of ${lasts.map(([name]) => name).join(", ")}` }];
   }
-  if (since === undefined && until === undefined) return [];
-  return [{ path: "last", message: "must be empty beside since and until" }];
+  return moment === undefined ? [] : [{ path: "last", message: "must be empty beside since and until" }];
 }
+
+const isTime = (text: string): boolean => !Number.isNaN(Date.parse(toInstant(text)));
 
 /**
  * The query as the audit API takes it: `last` as the moment where it begins, times with seconds and offset. A `last` with
@@ -34,7 +43,7 @@ export function lastIssues({ last, since, until }: Query): readonly Issue[] {
  */
 export function withInstants(asked: Query, nowMs: number): Query {
   const { last, ...others } = asked;
-  const isLegal = lastIssues(asked).length === 0;
+  const isLegal = lastIssues(last, asked.since ?? asked.until).length === 0;
   const query = isLegal ? others : asked;
   const lastMs = lasts.find(([name]) => name === last)?.[2];
   return {

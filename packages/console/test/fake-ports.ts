@@ -8,6 +8,12 @@ const none: Listed<never> = { rows: [], next: undefined, nextCursor: null };
 export const fakeReads = (): ConsoleReads => ({
   decisions: async () => none,
   search: async () => [],
+  sessionTotals: async () => ({
+    ...{ decisions: 0, longestChain: 0, denied: 0, observed: 0, tools: 0, agents: 0, spentTokens: 0 },
+    ...{ firstMs: null, lastMs: null },
+  }),
+  sessionFamily: async () => [],
+  evidence: async () => ({ status: "unsealed" }),
   countDecisions: async () => [],
   countCalls: async () => [],
   countPeople: async () => [],
@@ -57,6 +63,7 @@ export const fakePorts = (changes: Partial<ConsolePorts> = {}): ConsolePorts => 
   reads: fakeReads(),
   clock: { nowMs: () => Date.now() },
   version: "1.2.3",
+  issuer: "https://authz.example.com",
   signIn: { key: new Uint8Array(32).fill(1), holders: Object.values(viewers), isSecure: false },
   people: undefined,
   viewerOf: (token) => viewers[token],

@@ -8,7 +8,7 @@ import {
 } from "@svc/core";
 import { expect, test } from "vitest";
 import type { ConsoleReads, Listed } from "../src/ports.ts";
-import { Refused, visitor } from "./fake-ports.ts";
+import { fakeReads, Refused, visitor } from "./fake-ports.ts";
 
 /** Markup that would break out of text, of an attribute in either quotes, of a title, a table, a drawing or a script. */
 const corpus = [
@@ -166,6 +166,9 @@ function readsOf(text: string): ConsoleReads {
   const count = { ...record, scope: text, bucketStartMs: Date.now(), count: 3 };
   return {
     decisions: async () => listOf({ record, spentAtMs: null, paramsHash: text }),
+    sessionTotals: fakeReads().sessionTotals,
+    sessionFamily: async () => [{ ...summary, agent: text, holder: text }],
+    evidence: async () => ({ status: "faulty", cause: text, batch: 1 }),
     search: async () =>
       (["agent", "scope", "person", "tool", "event"] as const).map((kind) => ({
         ...({ kind, ref: text, isExact: false, atMs: 0, reason: text } as const),

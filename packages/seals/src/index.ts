@@ -9,7 +9,7 @@ export { type Examination, type Examined, examineRecord, type SealHead } from ".
 export type { Finding, FindingKind } from "./finding.ts";
 export { idOf, leafOf, type Row } from "./leaf.ts";
 export { checkProof, makeProof, type Proof, type ProofFault, proofSchema } from "./proof.ts";
-export { type ProofHindrance, proveRow } from "./prove.ts";
+export { type ProofHindrance, type Proven, proveRow } from "./prove.ts";
 export { type RecordReader, readLastBatch } from "./record-reader.ts";
 export { compareRows, entriesOf, type TamperedRow } from "./rows.ts";
 export { connectionSettings, rowsQuery } from "./rows-query.ts";

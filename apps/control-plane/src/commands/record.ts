@@ -7,6 +7,7 @@ import {
   splitDataClasses,
   walkChain,
 } from "@svc/core";
+import { type ProofHindrance, type Proven, readSeal } from "@svc/seals";
 import type { CommandDeps } from "./deps.ts";
 import { PolicyMissing } from "./hop/hop-state.ts";
 import { isUuid } from "./identifier.ts";
@@ -43,3 +44,22 @@ export async function readChain(
   if (session === undefined) throw new Error("a recorded action has no session");
   return { chain: walkChain(lineage.action, lineage.reached), session };
 }
+
+/** The seal of a decision with its proof, and those of its exchange and transaction token where they are sealed. */
+export async function readEvidence({ audit }: Pick<CommandDeps, "audit">, actionId: string) {
+  const [decision, ...others] = await audit.prove(["decision", "exchange", "mint"], actionId);
+  if (decision === undefined || (!decision.ok && !isTampered(decision.cause))) return { status: "unsealed" } as const;
+  const faulty = [decision, ...others].find((proven) => !proven.ok && isTampered(proven.cause));
+  if (!decision.ok || faulty !== undefined) {
+    const { cause, batch } = faulty as Extract<Proven, { ok: false }>;
+    return { status: "faulty", cause, batch } as const;
+  }
+  const read = readSeal(decision.proof.seal);
+  if (read === undefined) return { status: "faulty", cause: "list_changed", batch: undefined } as const;
+  const { seal, header } = read;
+  const proofs = [decision, ...others].flatMap((proven) => (proven.ok ? [proven.proof] : []));
+  return { status: "sealed", batch: seal.batch, sealedAtMs: seal.sealedAtMs, kid: header.kid, proofs } as const;
+}
+
+/** An exchange or transaction token may follow later, or never. */
+const isTampered = (cause: ProofHindrance): boolean => cause !== "absent" && cause !== "unsealed";

@@ -21,6 +21,7 @@ import type {
   WouldBlock,
   wouldBlockQuery,
 } from "@svc/core";
+import type { Proven, Source } from "@svc/seals";
 
 /** Reads of the record and of what is declared. No decision, spend or check of a revocation depends on them. */
 export interface AuditReads {
@@ -46,6 +47,15 @@ export interface AuditReads {
   findId(query: { readonly id: string; readonly isWhole: boolean; readonly newest: number }): Promise<readonly Match[]>;
   /** What has this text in its name or reason; persons, tools and reasons among the `newest` rows. */
   findName(query: { readonly text: string; readonly newest: number }): Promise<readonly Match[]>;
+  /** Over the `newest` decisions of the session. */
+  sessionTotals(sessionId: string, newest: number): Promise<SessionTotals>;
+  /** The others that serve the same agent, oldest first. */
+  sessionFamily(
+    sessionId: string,
+    page: { readonly nowMs: number; readonly limit: number },
+  ): Promise<readonly FamilySession[]>;
+  /** Proves for each source that the row of this identifier is sealed, or returns why it cannot. */
+  prove(sources: readonly Source[], id: string): Promise<readonly Proven[]>;
   /** Counts equal decisions among the newest ones of a span; in no order. */
   countDecisions(query: CountQuery): Promise<readonly DecisionCount[]>;
   /** Counts the newest decisions of a span by caller, target and outcome; in no order. */
@@ -108,6 +118,26 @@ export interface Match {
   readonly eventKind: AdministrativeEventKind | null;
   readonly atMs: number | null;
   readonly reason: string | null;
+}
+
+export interface SessionTotals {
+  readonly decisions: number;
+  readonly longestChain: number;
+  readonly denied: number;
+  readonly observed: number;
+  readonly tools: number;
+  readonly agents: number;
+  /** Exchanged: the token of the hop before was spent. */
+  readonly spentTokens: number;
+  /** Null without a decision. */
+  readonly firstMs: number | null;
+  readonly lastMs: number | null;
+}
+
+/** A session beside another one; `agent` acts in it, `holder` asked for it. Both are null for the first of a family. */
+export interface FamilySession extends SessionSummary {
+  readonly agent: string | null;
+  readonly holder: string | null;
 }
 
 export interface DecisionsRead {

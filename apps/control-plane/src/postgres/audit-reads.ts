@@ -6,9 +6,11 @@ import { DatabaseUnavailable, type Pool } from "./database.ts";
 import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
 import { declarations } from "./manifests.ts";
+import { proofReads } from "./proofs.ts";
 import { reachReads } from "./reach.ts";
 import { recordedCallReads } from "./recorded-calls.ts";
 import { searchReads } from "./search.ts";
+import { sessionStories } from "./session-story.ts";
 import { sessionPages } from "./sessions.ts";
 import { wouldBlockPlaceReads } from "./would-block/places.ts";
 import { wouldBlockReads } from "./would-block/reads.ts";
@@ -19,6 +21,8 @@ export const auditReads = (pool: Pool): AuditReads => ({
   ...reachReads(pool),
   ...eventReads(pool),
   ...searchReads(pool),
+  ...sessionStories(pool),
+  ...proofReads(pool),
   ...decisionCounts(pool),
   ...recordedCallReads(pool),
   ...wouldBlockReads(pool),
@@ -61,6 +65,9 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     wouldBlocks: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks(query)),
     // Of groups that were just read.
     wouldBlockPlaces: (query) => upTo(query.untilMs, (reads) => reads.wouldBlockPlaces(query)),
+    sessionTotals: (id, newest) => first((reads) => reads.sessionTotals(id, newest)),
+    sessionFamily: (id, page) => first((reads) => reads.sessionFamily(id, page)),
+    prove: (sources, id) => first((reads) => reads.prove(sources, id)),
     findId: (query) => first((reads) => reads.findId(query)),
     findName: (query) => first((reads) => reads.findName(query)),
     countDecisions: (query) => first((reads) => reads.countDecisions(query)),

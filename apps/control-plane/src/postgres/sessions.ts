@@ -152,13 +152,13 @@ export const sessionColumns = (sql: Sql) => sql`
   s.hop_budget as "hopBudget", s.consented_by as "consentedBy", s.consented_at as "consentedAtMs",
   s.expires_at as "expiresAtMs"`;
 
-interface RevocationColumns {
+export interface RevocationColumns {
   readonly revoked_at: number | null;
   readonly revoked_by: string | null;
   readonly revoked_reason: string | null;
 }
 
-function toSessionSummary(row: SessionFacts & RevocationColumns, nowMs: number): SessionSummary {
+export function toSessionSummary(row: SessionFacts & RevocationColumns, nowMs: number): SessionSummary {
   const { revoked_at: atMs, revoked_by: by, revoked_reason: reason, ...facts } = row;
   if (atMs !== null) return { facts, status: "revoked", revocation: { atMs, by: by ?? "", reason } };
   return { facts, status: nowMs < facts.expiresAtMs ? "active" : "expired", revocation: null };

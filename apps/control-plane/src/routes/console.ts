@@ -4,7 +4,7 @@ import type { Hono } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
 import { failingProbes } from "../commands/readiness.ts";
-import { explainAction, readChain } from "../commands/record.ts";
+import { explainAction, readChain, readEvidence } from "../commands/record.ts";
 import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { rateLimited } from "../http/authentication.ts";
 import { reported } from "../http/error-handling.ts";
@@ -38,6 +38,7 @@ const consolePorts = (deps: Deps): ConsolePorts => ({
   reads: consoleReads(deps),
   clock: deps.clock,
   version: deps.version,
+  issuer: deps.issuer,
   signIn: deps.console,
   people: deps.people && consolePeople({ ...deps, people: deps.people }),
   viewerOf(token) {
@@ -90,6 +91,9 @@ function consoleReads(deps: Deps): ConsoleReads {
     },
     sessions: list("/console/sessions", sessionReads(deps)),
     session: async (id) => (isUuid(id) ? deps.sessions.read(id, deps.clock.nowMs()) : undefined),
+    sessionTotals: (id, newest) => deps.audit.sessionTotals(id, newest),
+    sessionFamily: (id, limit) => deps.audit.sessionFamily(id, { nowMs: deps.clock.nowMs(), limit }),
+    evidence: (actionId) => readEvidence(deps, actionId),
     agents: list("/console/agents", agentReads(deps)),
     agent: (name) => deps.identities.byName(name),
     manifestVersions: ({ agentId }, query) => {

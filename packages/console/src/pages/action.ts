@@ -1,6 +1,7 @@
 import type { DecisionRecord, ExplainedCheck, Explanation } from "@svc/core";
 import { html } from "hono/html";
 import type { Act } from "../acts/act.ts";
+import { evidenceSection } from "../evidence.ts";
 import { notFoundPage } from "../failure-page.ts";
 import { chainGraph } from "../graph.ts";
 import { badge, facts, href, isolated, link, type Markup, notice, time } from "../markup.ts";
@@ -12,9 +13,11 @@ import { breakWords, checkFacts, checkQuestions, denyLabel, guaranteeWords, outc
 
 export const actionPage: Page = {
   path: "/console/actions/:action_id",
-  async render({ reads }, { params, offer }) {
-    const action = await reads.action(params.action_id ?? "");
+  async render({ reads, clock, issuer }, { params, offer }) {
+    const actionId = params.action_id ?? "";
+    const action = await reads.action(actionId);
     if (action === undefined) return notFoundPage("action", "/console/decisions", "the decisions");
+    const evidence = await reads.evidence(action.record.actionId);
     return {
       title: "One decision",
       section: "Decisions",
@@ -24,7 +27,8 @@ ${offer(...stops(action))}
 <section><h2>Checks</h2>${checkTable(action.explanation)}</section>
 <section><h2>Chain back to the person</h2>${chainOf(action)}</section>
 </div>
-<section><h2>Record</h2>${recordFacts(action)}</section>`,
+<section><h2>Record</h2>${recordFacts(action)}</section>
+<section><h2>Evidence</h2>${evidenceSection(action, evidence, clock.nowMs(), issuer)}</section>`,
     };
   },
 };

@@ -3,7 +3,7 @@ import { filtered, filterForm, type Issue } from "../form.ts";
 import { count, href, link, type Markup, time } from "../markup.ts";
 import { actionPath, caller, sessionPath, shortId, target } from "../places.ts";
 import type { DecisionRow, Listed, Query } from "../ports.ts";
-import { lastIssues } from "../span.ts";
+import { spanIssues } from "../span.ts";
 import { type Column, pageOf } from "../table.ts";
 import type { Page, View } from "../view.ts";
 import { denyWords, outcomeBadge } from "../words.ts";
@@ -27,7 +27,7 @@ export const decisionsPage: Page = {
   async render({ reads, clock }, { query }) {
     const asked = askedOf(query, clock.nowMs());
     const { rows: decisions, issues } = await filtered(() => reads.decisions(asked));
-    if (decisions === undefined) return faultyPage(query, [...lastIssues(query), ...issues]);
+    if (decisions === undefined) return faultyPage(query, [...spanIssues(query), ...issues]);
     // A cursor is bound to its query, so the pages of a relative span share its beginning.
     const fixed = fixedSpan(query, asked);
     return {

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { actorOf, detailList, eventNames, subjectsOf } from "../event-words.ts";
 import { type Field, filtered, filterForm } from "../form.ts";
 import { time } from "../markup.ts";
-import { lastIssues, spanFields, withInstants } from "../span.ts";
+import { spanFields, spanIssues, withInstants } from "../span.ts";
 import { type Column, pageOf } from "../table.ts";
 import type { Page } from "../view.ts";
 
@@ -35,7 +35,7 @@ export const eventsPage: Page = {
     const { rows: events, issues } = await filtered(() => reads.events(asked));
     const shown = { title: "Events", section: "Events" } as const;
     if (events === undefined) {
-      return { ...shown, status: 400, body: filterForm(eventsPath, fields, query, [...lastIssues(query), ...issues]) };
+      return { ...shown, status: 400, body: filterForm(eventsPath, fields, query, [...spanIssues(query), ...issues]) };
     }
     return {
       ...shown,

@@ -1,13 +1,14 @@
 import { type SessionFacts, type SessionRead, type SessionSummary, sessionStatuses } from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
-import { asOptions, type Field, filterForm } from "../form.ts";
-import { facts, href, isolated, link, type Markup, plural, time } from "../markup.ts";
+import { asOptions, type Field, filtered, filterForm } from "../form.ts";
+import { age, type Content, count, facts, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
 import { actionPath, agentPath, personPath, scopePath, sessionPath, shortId } from "../places.ts";
+import type { FamilySession, SessionTotals } from "../ports.ts";
+import { besideWords, seconds, sessionTree } from "../session-tree.ts";
 import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 import { sessionBadge } from "../words.ts";
-import { decisionColumns } from "./decisions.ts";
 
 const path = "/console/sessions";
 
@@ -21,22 +22,23 @@ const fields: readonly Field[] = [
 const scopeLink = ({ scope, policyVersion }: SessionFacts): Markup => link(scopePath(scope, policyVersion), scope);
 
 export const sessionColumns: readonly Column<SessionSummary>[] = [
-  { head: "Consented", cell: ({ facts: session }) => time(session.consentedAtMs) },
+  { head: "Consented", cell: ({ facts: session }) => age(session.consentedAtMs) },
   { head: "Status", cell: ({ status }) => sessionBadge(status) },
-  { head: "Person", cell: ({ facts: { userSub } }) => link(personPath(userSub), userSub) },
+  { head: "Person", cell: ({ facts: session }) => link(personPath(session.userSub), session.userSub) },
   { head: "Scope", cell: ({ facts: session }) => scopeLink(session) },
   { head: "Policy", cell: ({ facts: session }) => session.policyVersion, isNumber: true },
-  { head: "Ends", cell: ({ facts: session, revocation }) => time(revocation?.atMs ?? session.expiresAtMs) },
+  { head: "Ends", cell: ({ facts: session, revocation }) => age(revocation?.atMs ?? session.expiresAtMs) },
   { head: "Session", cell: ({ facts: session }) => shortId(sessionPath(session.sessionId), session.sessionId) },
 ];
 
 export const sessionsPage: Page = {
   path,
   async render({ reads }, { query }) {
-    const sessions = await reads.sessions(query);
+    const shown = { title: "Sessions", section: "Sessions" } as const;
+    const { rows: sessions, issues } = await filtered(() => reads.sessions(query));
+    if (sessions === undefined) return { ...shown, status: 400, body: filterForm(path, fields, query, issues) };
     return {
-      title: "Sessions",
-      section: "Sessions",
+      ...shown,
       body: html`${filterForm(path, fields, query)}
 ${pageOf(path, query, sessions, {
   caption: "Consents, newest first",
@@ -55,8 +57,12 @@ export const sessionPage: Page = {
   async render({ reads }, { params, offer }) {
     const session = await reads.session(params.session_id ?? "");
     if (session === undefined) return notFoundPage("session", path, "the sessions");
-    const filter = { session_id: session.facts.sessionId };
-    const decisions = await reads.decisions(filter);
+    const { sessionId } = session.facts;
+    const [totals, family, calls] = await Promise.all([
+      reads.sessionTotals(sessionId, countedDecisions),
+      reads.sessionFamily(sessionId, shownFamily),
+      reads.decisions({ session_id: sessionId, protocol: "false" }, shownCalls),
+    ]);
     return {
       title: "One session",
       section: "Sessions",
@@ -65,19 +71,62 @@ ${offer(session.status === "active" && { act: "end_session", ref: session.facts.
   act: "end_sessions",
   ref: session.facts.userSub,
 })}
+${figures(totals)}
+<section><h2>Calls</h2>
+${
+  calls.nextCursor !== null &&
+  notice(
+    "neutral",
+    `Only the newest ${count(shownCalls)} calls are shown`,
+    html`<p>Calls whose caller is not among them begin a line of their own.</p>`,
+  )
+}
+${sessionTree(
+  session,
+  calls.rows.map(({ record }) => record),
+)}
+<p>${link(href("/console/decisions", { session_id: sessionId, protocol: "all" }), "All decisions of this session")}, also the messages of MCP sessions.</p></section>
 <section><h2>Taint</h2>${markTable(session)}</section>
-<section><h2>Decisions</h2>
-${table({
-  caption: "Newest first",
-  columns: decisionColumns,
-  rows: decisions.rows,
-  whenEmpty: "No decisions in this session yet.",
-})}
-${decisions.next && html`<p>${link(href("/console/decisions", filter), "All decisions of this session")}</p>`}
-</section>`,
+${family.length > 0 && html`<section><h2>Sessions beside this one</h2>${familyTable(family)}</section>`}`,
     };
   },
 };
+
+const countedDecisions = 5_000;
+const shownCalls = 200;
+const shownFamily = 20;
+
+function figures(totals: SessionTotals): Markup {
+  const { decisions, denied, observed, tools, agents, spentTokens, longestChain, firstMs, lastMs } = totals;
+  const isCut = decisions >= countedDecisions;
+  const figure = (name: string, value: Content, tone = "neutral"): Markup =>
+    html`<div class="figure ${tone}"><dt>${name}</dt><dd>${value}</dd></div>`;
+  return html`<dl class="figures">
+${figure("Decisions", html`${count(decisions)}${isCut && "+"}`)}
+${figure("Denied", count(denied), "deny")}
+${figure("Would block", count(observed), "observe")}
+${figure("Agents", count(agents))}
+${figure("Tools", count(tools))}
+${figure("Spent tokens", count(spentTokens))}
+${figure("Longest chain", plural(longestChain, "hop"))}
+${firstMs !== null && lastMs !== null && figure("Duration", seconds(lastMs - firstMs))}
+</dl>
+${isCut && html`<p class="hint">Counted over the newest ${count(countedDecisions)} decisions of the session.</p>`}`;
+}
+
+const familyTable = (family: readonly FamilySession[]): Markup =>
+  table({
+    caption: "They serve the same agent: untrusted data of one is known in all of them",
+    columns: [
+      { head: "Consented", cell: ({ facts: session }) => age(session.consentedAtMs) },
+      { head: "Status", cell: ({ status }) => sessionBadge(status) },
+      { head: "Scope", cell: ({ facts: session }) => scopeLink(session) },
+      { head: "Role", cell: ({ agent, holder }) => besideWords(agent, holder) },
+      { head: "Session", cell: ({ facts: session }) => shortId(sessionPath(session.sessionId), session.sessionId) },
+    ],
+    rows: family,
+    whenEmpty: "",
+  });
 
 const sessionFacts = ({ facts: session, status, revocation }: SessionRead): Markup =>
   facts([
@@ -85,7 +134,7 @@ const sessionFacts = ({ facts: session, status, revocation }: SessionRead): Mark
     ["Status", sessionBadge(status)],
     ["Person", link(personPath(session.userSub), session.userSub)],
     ["Scope", html`${scopeLink(session)}, policy version ${session.policyVersion}`],
-    ["Longest chain", plural(session.hopBudget, "hop")],
+    ["Hop budget", plural(session.hopBudget, "hop")],
     ["Consented", html`${time(session.consentedAtMs)}, recorded by ${isolated(session.consentedBy)}`],
     ["Expires", time(session.expiresAtMs)],
     ["Revoked", revocation && html`${time(revocation.atMs)} by ${isolated(revocation.by)}`],
