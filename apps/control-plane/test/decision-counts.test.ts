@@ -40,12 +40,6 @@ describe("a count of decisions", () => {
     }
   });
 
-  test("of observed denies is by scope, over any time, up to the newest N", async () => {
-    const { observedByScope } = plane.deps.audit;
-    expect(await observedByScope(100)).toEqual([{ scope: "expenses", count: 2 }]);
-    expect(await observedByScope(1)).toEqual([{ scope: "expenses", count: 1 }]);
-  });
-
   test("reads only the newest rows, also while the table's statistics are outdated", async () => {
     const rows = Array.from({ length: 2_000 }, () => records.aRow());
     await records.sql`insert into decision ${records.sql(rows as never)}`;

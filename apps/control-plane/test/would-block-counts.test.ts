@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Span } from "../src/ports/audit-reads.ts";
 import { poolOf } from "../src/postgres/database.ts";
 import { wouldBlockReads } from "../src/postgres/would-block/reads.ts";
+import { wouldBlockScopeReads } from "../src/postgres/would-block/scopes.ts";
 import { rowsRead } from "./rows-read.ts";
 import { query } from "./support.ts";
 import { countedPlane, everything, observedDeny } from "./would-block-counts.ts";
@@ -171,12 +172,16 @@ describe("a page of the list", () => {
       wouldBlockReads(poolOf(sql, 5_000)).wouldBlocks({ ...everything, ...span }),
     );
 
+  const choiceOfScopes = (sql: Parameters<typeof poolOf>[0]) =>
+    wouldBlockScopeReads(poolOf(sql, 5_000)).observedByScope(1_000);
+
   test("reads no counted row of the log, and for a span at most those of two slices", async () => {
     const every = (ms: number) => ({ target: `slow-${ms % 3}`, decided_at: new Date(hourMs + ms) });
     await record(Array.from({ length: 360 }, (_, n) => anObservedDeny(every(n * 30_000))));
     await countAll();
     await owner`analyze`;
     expect(await rowsOfPage({})).toBe(0);
+    expect(await rowsRead(plane.database.appUrl, (sql) => choiceOfScopes(sql))).toBe(0);
     expect(await rowsOfPage({ sinceMs: hourMs, untilMs: hourMs + 3 * 3_600_000 })).toBe(0);
     const odd = await rowsOfPage({ sinceMs: hourMs + 300_000, untilMs: hourMs + 2 * 3_600_000 + 90_000 });
     expect(odd).toBeGreaterThan(0);

@@ -10,6 +10,7 @@ import { poolOf } from "../src/postgres/database.ts";
 import { wouldBlockCounts } from "../src/postgres/would-block/counts.ts";
 import { wouldBlockPlaceReads } from "../src/postgres/would-block/places.ts";
 import { wouldBlockReads } from "../src/postgres/would-block/reads.ts";
+import { wouldBlockScopeReads } from "../src/postgres/would-block/scopes.ts";
 import { connectForAudit } from "../src/start/stores.ts";
 import { type Row, recorder } from "./decision-rows.ts";
 import { startPlane } from "./support.ts";
@@ -21,6 +22,7 @@ export async function countedPlane() {
   const owner = postgres(plane.database.ownerUrl, { max: 4, onnotice: () => {} });
   const audit = connectForAudit(plane.database.appUrl, 2);
   const { wouldBlocks } = wouldBlockReads(poolOf(audit, 60_000));
+  const { observedByScope } = wouldBlockScopeReads(poolOf(audit, 60_000));
   const { wouldBlockPlaces } = wouldBlockPlaceReads(poolOf(audit, 60_000));
   return {
     plane,
@@ -29,6 +31,7 @@ export async function countedPlane() {
     audit,
     counts: wouldBlockCounts(plane.stores.submissions),
     list: async (query: WouldBlockQuery) => (await wouldBlocks(query)).map(shown),
+    observedByScope,
     /** At most so many rows; how many. */
     async count(most = 100_000): Promise<number> {
       const [row] = await owner<{ rows: number }[]>`select count_would_block_rows(${most}) as rows`;

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { WouldBlockQuery } from "../src/ports/audit-reads.ts";
 import { countedPlane, observedDeny } from "./would-block-counts.ts";
 
-const { records, owner, list, listFromLog, places, placesFromLog, count, record, stop } = await countedPlane();
+const { records, owner, list, listFromLog, observedByScope, places, placesFromLog, count, record, stop } =
+  await countedPlane();
 afterAll(stop);
 
 const scopes = ["expenses", "travel"] as const;
@@ -139,7 +140,16 @@ async function compare(months: readonly string[], { since, until, after, ...spec
   // A span's end may leave a place in that was seen before and after it.
   const placed = { ...asked, untilMs: undefined, groups: groups.map(({ position }) => position) };
   expect(await places(placed)).toEqual(await placesFromLog(placed));
+  expect(await observedByScope(1_000)).toEqual(await scopesFromLog());
 }
+
+async function scopesFromLog() {
+  const listed = await Promise.all(scopes.map((scope) => listFromLog({ scope, after: undefined, limit: 1_000 })));
+  const totals = scopes.map((scope, n) => ({ scope, count: sum(listed[n]?.map(({ count: calls }) => calls) ?? []) }));
+  return totals.filter(({ count: calls }) => calls > 0).toSorted((a, b) => b.count - a.count);
+}
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, each) => total + each, 0);
 
 test("the list equals a count of the log after records, counting, kills and retirements in any order", async () => {
   await fc.assert(

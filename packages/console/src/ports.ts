@@ -122,8 +122,8 @@ export interface ConsoleReads {
   countCalls(calls: RecentCalls): Promise<readonly CallCount[]>;
   /** Counts them by the person of their session, most first. */
   countPeople(calls: RecentCalls & { readonly limit: number }): Promise<readonly PersonCount[]>;
-  /** Over the newest decisions in observe mode: how many belong to which scope, most first. */
-  observedByScope(newest: number): Promise<readonly ScopeCount[]>;
+  /** Over the first `kinds` of calls in observe mode: how many belong to which scope, most first. */
+  observedByScope(kinds: number): Promise<readonly ScopeCount[]>;
   wouldBlocks(query: Query): Promise<Listed<WouldBlock>>;
   action(actionId: string): Promise<Action | undefined>;
   sessions(query: Query, pageSize?: number): Promise<Listed<SessionSummary>>;

@@ -28,6 +28,13 @@ export function databaseOf({ superuserUrl }: Pick<TestDatabase, "superuserUrl">)
       >`select coalesce(sum(octet_length(entries)), 0)::float8 / 48 as rows from seal`;
       return row?.rows ?? 0;
     },
+    /** The list of observed denies reads no row of the log. */
+    async isCounted(): Promise<boolean> {
+      const [row] = await sql<{ left: boolean }[]>`
+        select exists (select from decision where not enforced and deny_reason is not null
+          and seq > would_block_counted()) as left`;
+      return row?.left === false;
+    },
     end: () => sql.end(),
   };
 }

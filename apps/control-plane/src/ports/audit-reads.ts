@@ -62,8 +62,8 @@ export interface AuditReads {
   countCalls(query: RecentCalls): Promise<readonly CallCount[]>;
   /** Counts them by the person of their session, most first. */
   countPeople(query: RecentCalls & { readonly limit: number }): Promise<readonly PersonCount[]>;
-  /** Counts the newest observed denies by scope, most first. */
-  observedByScope(newest: number): Promise<readonly ScopeCount[]>;
+  /** Counts the observed denies of the first `kinds` of calls by scope, most first. */
+  observedByScope(kinds: number): Promise<readonly ScopeCount[]>;
   /** The scopes whose newest policy has a tool, by name. */
   scopesOfTool(tool: string, limit: number): Promise<readonly ScopeSummary[]>;
   /** The newest policy of each scope, by name. */

@@ -14,6 +14,7 @@ import { sessionStories } from "./session-story.ts";
 import { sessionPages } from "./sessions.ts";
 import { wouldBlockPlaceReads } from "./would-block/places.ts";
 import { wouldBlockReads } from "./would-block/reads.ts";
+import { wouldBlockScopeReads } from "./would-block/scopes.ts";
 
 export const auditReads = (pool: Pool): AuditReads => ({
   ...decisionReads(pool),
@@ -27,6 +28,7 @@ export const auditReads = (pool: Pool): AuditReads => ({
   ...recordedCallReads(pool),
   ...wouldBlockReads(pool),
   ...wouldBlockPlaceReads(pool),
+  ...wouldBlockScopeReads(pool),
   ...declarations(pool),
 });
 
@@ -73,7 +75,7 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     countDecisions: (query) => first((reads) => reads.countDecisions(query)),
     countCalls: (query) => first((reads) => reads.countCalls(query)),
     countPeople: (query) => first((reads) => reads.countPeople(query)),
-    observedByScope: (newest) => first((reads) => reads.observedByScope(newest)),
+    observedByScope: (kinds) => first((reads) => reads.observedByScope(kinds)),
     scopesOfTool: (tool, limit) => first((reads) => reads.scopesOfTool(tool, limit)),
     scopes: (query) => first((reads) => reads.scopes(query)),
     versions: (query) => first((reads) => reads.versions(query)),

@@ -1,9 +1,9 @@
-import type { CallCount, DecisionCount, PersonCount, ScopeCount } from "@svc/core";
+import type { CallCount, DecisionCount, PersonCount } from "@svc/core";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Pool } from "./database.ts";
 import { recentDecisions } from "./recent-decisions.ts";
 
-type Counts = "countDecisions" | "countCalls" | "countPeople" | "observedByScope";
+type Counts = "countDecisions" | "countCalls" | "countPeople";
 
 export const decisionCounts = ({ rows, sql }: Pool): Pick<AuditReads, Counts> => ({
   /** Counts before it joins the scopes. */
@@ -30,12 +30,4 @@ export const decisionCounts = ({ rows, sql }: Pool): Pick<AuditReads, Counts> =>
       from (${recentDecisions(sql, recent, sql`d.decided_at, d.session_id, d.deny_reason`)}) recent group by session_id
     ) c join session s using (session_id)
     group by s.user_sub order by 2 desc, s.user_sub collate "C" limit ${limit}`,
-  /** The condition is written as its partial index has it. */
-  observedByScope: (newest) => rows<ScopeCount>`
-    with recent as materialized (
-      select d.session_id from decision d where not d.enforced and d.deny_reason is not null
-      order by d.seq desc limit ${newest}
-    )
-    select s.scope, count(*)::float8 as count from recent join session s using (session_id)
-    group by s.scope order by count desc, s.scope`,
 });

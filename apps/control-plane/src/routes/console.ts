@@ -83,7 +83,7 @@ function consoleReads(deps: Deps): ConsoleReads {
     countDecisions: (count) => deps.audit.countDecisions(count),
     countCalls: (calls) => deps.audit.countCalls(calls),
     countPeople: (calls) => deps.audit.countPeople(calls),
-    observedByScope: (newest) => deps.audit.observedByScope(newest),
+    observedByScope: (kinds) => deps.audit.observedByScope(kinds),
     wouldBlocks: list("/console/would-block", wouldBlockReads(deps)),
     async action(actionId) {
       const [explained, read] = await Promise.all([explainAction(deps, actionId), readChain(deps, actionId)]);

@@ -36,7 +36,7 @@ export const wouldBlockPage: Page = {
     const { scope } = query;
     const [groups, scopes] = await Promise.all([
       reads.wouldBlocks(withInstants(query, clock.nowMs())),
-      scope === undefined ? reads.observedByScope(newestObserved) : [],
+      scope === undefined ? reads.observedByScope(kindsCounted) : [],
     ]);
     return {
       title: "Calls that enforcement would block",
@@ -114,13 +114,13 @@ const groupTable = (query: Query, groups: Listed<WouldBlock>): Markup =>
     },
   );
 
-/** The choice of scopes covers only the newest so many observed calls. */
-const newestObserved = 20_000;
+/** Bounds the time of the choice of scopes. */
+const kindsCounted = 5_000;
 
 /** A change belongs to one scope of a manifest. */
 const scopeChoice = (scopes: readonly ScopeCount[]): Markup => html`<section><h2>Manifest changes</h2>
 ${table({
-  caption: `Choose a scope to see the manifest changes that admit its calls (of the newest ${count(newestObserved)})`,
+  caption: `Choose a scope to see the manifest changes that admit its calls`,
   columns: [
     { head: "Scope", cell: ({ scope }) => link(href(path, { scope }), scope) },
     { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },

@@ -8,7 +8,7 @@ const mostPlaces = 50;
 const mostRows = 500;
 
 /** More are left to the counting, which takes seconds; after an upgrade minutes. */
-const mostUncounted = 20_000;
+export const mostUncounted = 20_000;
 
 interface PlaceRow extends WouldBlockPlace {
   /** Which of the groups, from 1 on. */
