@@ -1,12 +1,27 @@
-import { aTool, testBearers, waitUntil } from "@svc/test-support";
+import { aTool, startEchoUpstream, testBearers, waitUntil } from "@svc/test-support";
+import { createRemoteJWKSet, jwtVerify } from "jose";
 import * as client from "openid-client";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { logInClient, type PeopleStack, startPeopleStack } from "../src/people-stack.ts";
 import { follow } from "../src/pushed.ts";
 
+/** Events that wait at the provider's poll endpoint, by `jti`. */
+const atProvider = new Map<string, string>();
+const pollEndpoint = await startEchoUpstream(({ body }, response) => {
+  const { ack } = JSON.parse(String(body));
+  for (const jti of ack) atProvider.delete(jti);
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify({ sets: Object.fromEntries(atProvider) }));
+});
+afterAll(pollEndpoint.stop);
+
 let stack: PeopleStack;
 beforeAll(async () => {
-  stack = await startPeopleStack();
+  stack = await startPeopleStack({
+    SVC_SIGNALS_POLL_URL: pollEndpoint.url,
+    SVC_SIGNALS_POLL_TOKEN: "a-token-of-the-provider",
+    SVC_DISCOVERY_ALLOW: "127.0.0.1",
+  });
   await stack.register("planner", { expenses: { hop_budget: 3, tools: [aTool("http:ledger/read")] } });
 });
 afterAll(() => stack.stop());
@@ -35,4 +50,39 @@ test("once the provider says that an account is disabled, the person's agent is 
   await waitUntil("the end in the push", async () =>
     pushed.events().some(({ data }) => data.kind === "session_revoked" && data.session_id === session.session_id),
   );
+});
+
+test("an event that waits at the provider is fetched, and acknowledged once the person's session is over", async () => {
+  const { tokens } = await logInClient(stack, { person: "cyd" });
+  atProvider.set("waiting", await stack.accountDisabled("cyd"));
+  await waitUntil("the acknowledgement", async () => atProvider.size === 0);
+  expect(await stack.redeem(tokens.access_token)).toMatchObject({ status: 404 });
+});
+
+test("of two processes one pushes what was ended at either, once and in order, to a receiver that knows the metadata alone", async () => {
+  const received: string[] = [];
+  const receiver = await startEchoUpstream(({ body }, response) => {
+    received.push(String(body));
+    response.writeHead(202).end();
+  });
+  onTestFinished(receiver.stop);
+  const { body: metadata } = await stack.api.call("GET", "/.well-known/ssf-configuration", {});
+  const post = (endpoint: string, body: object) =>
+    stack.api.call("POST", new URL(endpoint).pathname, { bearer: testBearers.identity, body });
+  const delivery = { method: "urn:ietf:rfc:8935", endpoint_url: receiver.url };
+  const { aud: audience, stream_id: id } = (await post(metadata.configuration_endpoint, { delivery })).body;
+  const ended: string[] = [];
+  for (const at of [stack.api, stack.otherApi, stack.api, stack.otherApi]) {
+    const { session } = await at.consent("expenses");
+    await at.call("POST", `/v1/sessions/${session}/revoke`, { bearer: testBearers.admin, body: {} });
+    ended.push(session);
+  }
+  await waitUntil("each", async () => received.length >= ended.length);
+  await post(metadata.verification_endpoint, { stream_id: id, state: "last" });
+  await waitUntil("the verification", async () => received.length > ended.length);
+  const keys = createRemoteJWKSet(new URL(metadata.jwks_uri));
+  const options = { issuer: metadata.issuer, audience, typ: "secevent+jwt" };
+  const claims = await Promise.all(received.map(async (set) => (await jwtVerify(set, keys, options)).payload));
+  const subjects = claims.map(({ sub_id }) => sub_id as { session?: { id: string }; id?: string });
+  expect(subjects.map((subject) => subject.session?.id ?? subject.id)).toEqual([...ended, id]);
 });

@@ -60,7 +60,8 @@ export async function settle(
     update signal_stream set position_transaction = ${last.transaction}::xid8, position_event = ${last.eventId},
       answered = ${answered}::uuid[], active_at = now(),
       leased_until = case when ${lease === undefined} then leased_until else now() + ${leaseSeconds} * interval '1 second' end
-    where stream_id = ${streamId}`;
+    where stream_id = ${streamId} and (${lease !== undefined} or active_at < now() - interval '1 minute'
+      or (position_event, answered) is distinct from (${last.eventId}::uuid, ${answered}::uuid[]))`;
   return open;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { budgets } from "../budgets.ts";
 import type { LeasedStream, SignalStream, SignalStreams } from "../ports/signal-streams.ts";
-import type { Pools, Sql } from "./database.ts";
+import type { Pool, Pools, Sql } from "./database.ts";
 import { settle } from "./signal-positions.ts";
 
 /** Longer than a delivery may take; the next settlement renews it. */
@@ -8,7 +9,11 @@ const leaseSeconds = 30;
 /** The pause doubles from a second up to this. */
 const longestPauseSeconds = 300;
 
-export const signalStreams = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writer">): SignalStreams => ({
+/** Its writes wait for no commit of a hop, and delay none. */
+export const signalStreams = ({ reader, submissions }: Pools<"reader" | "submissions">): SignalStreams =>
+  streamsOf(reader, submissions.within(budgets.emergency));
+
+const streamsOf = ({ rows, sql }: Pool, writer: Pool): SignalStreams => ({
   async create({ streamId, receiver, endpointUrl, sealedAuthorization, eventsRequested, description }) {
     const made = await writer.rows`
       insert into signal_stream (stream_id, receiver, endpoint_url, sealed_authorization, events_requested, description,

@@ -65,8 +65,8 @@ export const ofSignals = mutationsOf("apps/control-plane/src", [
   [
     "stream-of-another-receiver",
     "postgres/signal-streams.ts",
-    "from signal_stream where receiver = ${receiver}`",
-    "from signal_stream where receiver = ${receiver} or true`",
+    "from signal_stream where receiver = ",
+    "from signal_stream where true or receiver = ",
     transmitted(
       "a receiver's stream > is created, read, changed, replaced and deleted by the holder of its bearer's label alone",
     ),
