@@ -157,6 +157,7 @@ describe("a fault names its setting and never shows the value", () => {
 });
 
 describe("settings that need each other", () => {
+  const provider = { SVC_IDP_ISSUER: "https://idp.test", SVC_IDP_CLIENT_ID: "svc" };
   test.each([
     [{ SVC_TLS_CERT_FILE: "/c" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
     [{ SVC_TLS_KEY_FILE: "/k" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
@@ -165,6 +166,16 @@ describe("settings that need each other", () => {
     [{ SVC_IDP_CLIENT_ID: "svc" }, "SVC_IDP_CLIENT_ID: needs SVC_IDP_ISSUER"],
     [{ SVC_IDP_CLIENT_SECRET: "of-svc" }, "SVC_IDP_CLIENT_SECRET: needs SVC_IDP_CLIENT_ID"],
     [{ SVC_CONSOLE_ROLES: "platform=audit" }, "SVC_CONSOLE_ROLES: needs SVC_IDP_CLIENT_ID"],
+    [{ SVC_SIGNALS_TOKEN: "t".repeat(32) }, "SVC_SIGNALS_TOKEN: needs SVC_SIGNALS_AUDIENCE"],
+    [
+      { ...provider, SVC_SIGNALS_AUDIENCE: "a" },
+      "SVC_SIGNALS_AUDIENCE: needs SVC_SIGNALS_TOKEN or SVC_SIGNALS_POLL_URL",
+    ],
+    [{ SVC_SIGNALS_AUDIENCE: "a", SVC_SIGNALS_TOKEN: "t".repeat(32) }, "SVC_SIGNALS_AUDIENCE: needs SVC_IDP_ISSUER"],
+    [
+      { ...provider, SVC_SIGNALS_AUDIENCE: "a", SVC_SIGNALS_POLL_URL: "https://idp.test/poll" },
+      "SVC_SIGNALS_POLL_URL: must be given together with SVC_SIGNALS_POLL_TOKEN",
+    ],
     [{ SVC_WORKERS: "2" }, "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"],
     [{ SVC_WORKERS: "2", REDIS_URL: "redis://c" }, "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"],
   ])("%j is a fault", (environment, fault) => {
