@@ -7,7 +7,7 @@ import { type AuthorizePorts, type AuthorizeRequest, authorizeHop, edgeRecorder 
 import { prepareRequest, snapshotOf, type ToolRequest } from "./authorized-request.ts";
 import { dataClassOf } from "./data-class.ts";
 import { isUnauthorized } from "./errors.ts";
-import { fetchTransport } from "./fetch-transport.ts";
+import { fetchTransport, urlBelow } from "./fetch-transport.ts";
 import { type Grant, type HopContext, type Session, sessionOf } from "./hop-context.ts";
 import { type IdentityPlane, identityPlane } from "./identity-plane.ts";
 import { type LabeledResult, resultTaints } from "./label.ts";
@@ -82,6 +82,7 @@ export class AuthzClient {
     this.#ports = { steps, timeoutMs };
     const planeOf = (bearer: string | undefined) => createPlane(this.#ports, bearer);
     const planes = { admin: planeOf(adminToken), identity: planeOf(identityToken), open: planeOf(undefined) };
+    const push = { fetch, urlOf: urlBelow(baseUrl), bearer: identityToken, closed: this.#closing.signal };
     const tracePath = tracePathOf(options);
     this.#recorder = tracePath === undefined ? undefined : traceRecorder(tracePath);
     this.#hops = {
@@ -102,7 +103,7 @@ export class AuthzClient {
     this.#consent = createPlane(this.#ports, adminToken, isUnauthorized);
     this.admin = adminPlane(planes.admin);
     this.audit = auditPlane(planeOf(auditToken));
-    this.identity = identityPlane(planes, prover);
+    this.identity = identityPlane({ ...planes, push }, prover);
   }
 
   /**

@@ -8,20 +8,26 @@ export interface FetchTransportOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
+/** The address of a path below the base address. @throws {TypeError} where that is no http or https address */
+export function urlBelow(baseUrl: string): (path: string) => string {
+  const base = new URL(baseUrl);
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError("baseUrl must be an http or https address");
+  const prefix = base.origin + base.pathname.replace(/\/+$/, "");
+  return (path) => prefix + path;
+}
+
 /**
  * The transport over `fetch`. A redirect is returned, so that no credential follows it.
  * @throws {TypeError} where `baseUrl` is no http or https address
  */
 export function fetchTransport({ baseUrl, fetch = globalThis.fetch }: FetchTransportOptions): Transport {
-  const base = new URL(baseUrl);
-  if (!/^https?:$/.test(base.protocol)) throw new TypeError("baseUrl must be an http or https address");
-  const prefix = base.origin + base.pathname.replace(/\/+$/, "");
+  const urlOf = urlBelow(baseUrl);
 
   return {
     async send({ method, path, headers, body, deadlineMs, maxResponseBytes, signal, onLines }) {
       const deadline = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs)));
       try {
-        const response = await fetch(prefix + path, {
+        const response = await fetch(urlOf(path), {
           method,
           headers,
           redirect: "manual",

@@ -1,6 +1,7 @@
 import * as core from "@svc/core";
 import type { AgentProver } from "@svc/hop";
 import type { Reason } from "./admin-plane.ts";
+import { type FollowFrom, type FollowPorts, followEvents, type PushedEvent } from "./follow-events.ts";
 import { type BodyOf, type CallOptions, type Plane, type RequestBody, segment } from "./plane.ts";
 
 /** An agent's pinned identity: `anchorVersion` 0 and no keys until it first enrolled. */
@@ -38,6 +39,11 @@ export interface IdentityPlane {
   byId(agentId: string, options?: CallOptions): Promise<AgentIdentity>;
   /** `GET /v1/identity/revocations`; `since` is inclusive. */
   revocations(query?: RequestBody<typeof core.revocationsQuery>, options?: CallOptions): Promise<Revocations>;
+  /**
+   * `GET /v1/identity/revocations/stream`: what stops agents, as it is committed, until the signal aborts (docs/reference/identity.md#push).
+   * After a cut it continues where it was. An event may come again.
+   */
+  follow(from?: FollowFrom, options?: CallOptions): AsyncIterable<PushedEvent>;
   /** `POST /v1/identity/enroll-tokens`, under the admin bearer: a token for one enrollment; 60-86400 s, default 3600. */
   issueEnrollToken(
     request: { readonly agent: string; readonly ttlSeconds?: number | undefined },
@@ -60,6 +66,7 @@ export interface IdentityPlanes {
   readonly admin: Plane;
   /** Without any bearer. */
   readonly open: Plane;
+  readonly push: FollowPorts;
 }
 
 /** The issuer is the audience of a proof. */
@@ -72,6 +79,7 @@ export function identityPlane(planes: IdentityPlanes, prover: AgentProver | unde
     of: async (name, options) => identity.get(`${agents}/${segment(name)}`, core.agentIdentity, options),
     byId: async (agentId, options) => identity.get(`${agents}/by-id/${segment(agentId)}`, core.agentIdentity, options),
     revocations: (query, options) => identity.get("/v1/identity/revocations", core.revocationPage, options, query),
+    follow: (from = {}, options = {}) => followEvents(planes.push, from, options),
     issueEnrollToken: (request, options) =>
       admin.create("/v1/identity/enroll-tokens", core.enrollTokenResponse, options, request),
     enroll: async (enrollment = {}, options) => {

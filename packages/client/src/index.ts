@@ -63,6 +63,7 @@ export {
   type UnavailableFault,
 } from "./errors.ts";
 export { type FetchTransportOptions, fetchTransport } from "./fetch-transport.ts";
+export type { FollowFrom, PushedEvent } from "./follow-events.ts";
 export { type Grant, type HopContext, hopContext, type Session } from "./hop-context.ts";
 export type {
   AgentIdentity,
