@@ -22,21 +22,21 @@ interface PushSettings {
   readonly clock: Clock;
   /** Between two reads of the database while there are readers. Default 250 milliseconds. */
   readonly everyMs?: number;
+  /** For this process. Default 1,000. */
+  readonly maxReaders?: number;
 }
 
 /** More at once, or before a reader's start, is not sent: the reader reads the lists again. */
 const maxEvents = 10_000;
-
-/** For a process. */
-const maxReaders = 1_000;
 
 /** A position is kept by the client; a later one of the same cluster is from before a restore, or forged. */
 const isAhead = (transaction: bigint | undefined, position: PushPosition): boolean =>
   transaction !== undefined && transaction > position.oldestOpen;
 
 /** Reads what was committed, once for all readers of this process, and only while there are any. */
-export function pushEvents({ events, clock, everyMs = 250 }: PushSettings) {
+export function pushEvents({ events, clock, everyMs = 250, maxReaders = 1_000 }: PushSettings) {
   const readers = new Set<PushReader>();
+  let joining = 0;
   let position: PushPosition | undefined;
   let reading: Promise<PushPosition> = Promise.reject(new Error("nothing was read"));
   reading.catch(() => {});
@@ -66,10 +66,13 @@ export function pushEvents({ events, clock, everyMs = 250 }: PushSettings) {
   };
 
   return {
-    isFull: () => readers.size >= maxReaders,
+    isFull: () => readers.size + joining >= maxReaders,
     /** Has the reader take what is committed from now on, and returns what was before. */
     async join(reader: PushReader, start: PushStart): Promise<{ readonly take: Parameters<PushReader["take"]> }> {
-      const begun = await readNext();
+      joining += 1;
+      const begun = await readNext().finally(() => {
+        joining -= 1;
+      });
       readers.add(reader);
       repeat();
       try {
