@@ -17,12 +17,13 @@ export interface Hurried {
 
 /** An enforcement point in this process, for a stand's control plane and upstream, that decides again often. */
 export async function startHurried(
-  stand: Stand,
+  stand: Pick<Stand, "api"> & { readonly upstream: { readonly url: string } },
   options: {
     readonly redecideMs: number;
     readonly otel: Readonly<Record<string, string>>;
     /** Default: the stand's guarded application. */
     readonly upstreams?: readonly object[];
+    readonly settings?: Readonly<Record<string, string>>;
   },
 ): Promise<Hurried> {
   const folder = mkdtempSync(join(tmpdir(), "svc-hurried-"));
@@ -35,6 +36,7 @@ export async function startHurried(
     SVC_PEP_LISTEN: "127.0.0.1:0",
     SVC_PEP_ADMIN_LISTEN: "127.0.0.1:0",
     SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests",
+    ...options.settings,
   });
   if (!read.ok) throw new Error(read.faults.join("\n"));
   const { config } = read;

@@ -17,7 +17,7 @@ export const routes = Object.entries(operations).map(([name, { methods, path }])
   data_class: "docs",
 }));
 
-const tools = Object.entries(operations).map(([name, operation]) => ({
+export const tools = Object.entries(operations).map(([name, operation]) => ({
   ref: `http:app/${name}`,
   data_classes: ["docs"],
   privileged: "privileged" in operation,
@@ -39,7 +39,7 @@ export interface AgentHeaders extends Record<string, string> {
 }
 
 /** The headers of an agent in a new session. */
-export async function headersOf({ api }: Stand): Promise<AgentHeaders> {
+export async function headersOf({ api }: Pick<Stand, "api">): Promise<AgentHeaders> {
   const { session, token } = await api.consent(scope);
   return { authorization: `Bearer ${token}`, "x-svc-session": session };
 }
