@@ -2,11 +2,12 @@ import { blockKinds, mcpServerRef, type pushedEvent } from "@svc/core";
 import { actChain, type NarrowedClaims, type SentEvent } from "@svc/tokens";
 import { z } from "zod/mini";
 
-type Member = "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
+type Member = "event_id" | "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
 
 /** Of the route's schema what is read here; unknown kinds are ignored. */
 const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.output<typeof pushedEvent>[M] }> =
   z.object({
+    event_id: z.string(),
     kind: z.string(),
     agent: z.nullable(z.string()),
     session_id: z.nullable(z.string()),
@@ -16,6 +17,9 @@ const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.o
   });
 
 type Denied = z.output<typeof eventShape>;
+
+/** As many events as the push sends of the past. */
+const maxLifted = 10_000;
 
 interface PushedHandlers {
   /** For good. */
@@ -33,6 +37,8 @@ interface PushedHandlers {
 export function pushedDenials(monotonicMs: () => number, keptMs: number, handlers: PushedHandlers) {
   const until = new Map<string, number>();
   const kids = new Set<string>();
+  /** By id: one that comes again, after another denial of the same name, lifts nothing. */
+  const lifted = new Set<string>();
   let notBefore = 0;
   let sweptMs = monotonicMs();
 
@@ -44,13 +50,20 @@ export function pushedDenials(monotonicMs: () => number, keptMs: number, handler
   };
   const isDenied = (name: string): boolean => (until.get(name) ?? Number.NEGATIVE_INFINITY) >= monotonicMs();
 
-  const take = ({ kind, agent, session_id: session, block, kid, not_before }: Denied): void => {
+  const lift = (id: string, name: string): void => {
+    if (lifted.has(id)) return;
+    if (lifted.size === maxLifted) lifted.clear();
+    lifted.add(id);
+    until.delete(name);
+  };
+
+  const take = ({ event_id: id, kind, agent, session_id: session, block, kid, not_before }: Denied): void => {
     if (kind === "session_revoked" && session !== null) deny(`session ${session}`);
     if (kind === "agent_revoked" && agent !== null) handlers.onRevoked(agent);
     if (kind === "agent_quarantined" && agent !== null) deny(`quarantine ${agent}`);
-    if (kind === "quarantine_lifted" && agent !== null) until.delete(`quarantine ${agent}`);
+    if (kind === "quarantine_lifted" && agent !== null) lift(id, `quarantine ${agent}`);
     if (kind === "block_set" && block !== null) deny(`${block.kind} ${block.ref}`);
-    if (kind === "block_lifted" && block !== null) until.delete(`${block.kind} ${block.ref}`);
+    if (kind === "block_lifted" && block !== null) lift(id, `${block.kind} ${block.ref}`);
     if (kind === "key_removed" && kid !== null) kids.add(kid);
     if (kind === "issuer_epoch_raised" && not_before !== null) {
       notBefore = Math.max(notBefore, Math.floor(Date.parse(not_before) / 1000));

@@ -126,6 +126,19 @@ describe("what is pushed refuses calls before the next refresh", () => {
   });
 });
 
+test("a lift that comes again after another block admits nothing", async () => {
+  const { outcome, comesTo, write } = await setUp();
+  const block = { block: { kind: "agent", ref: "planner" } };
+  const lift = pushText("block_lifted", block);
+  write(pushText("block_set", block) + lift);
+  write(pushText("block_set", { block: { kind: "agent", ref: "clerk" } }));
+  await comesTo("revoked", { agents: ["clerk"] });
+  expect(await outcome()).toBe("admitted");
+  write(pushText("block_set", block) + lift + pushText("block_set", { block: { kind: "agent", ref: "scribe" } }));
+  await comesTo("revoked", { agents: ["scribe"] });
+  expect(await outcome()).toBe("revoked");
+});
+
 describe("the connection", () => {
   test("begins before the oldest token that is good, and after a cut continues from the last id", async () => {
     const { plane, streams, comesTo, write } = await setUp();

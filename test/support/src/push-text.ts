@@ -4,7 +4,7 @@ const none = { session_id: null, agent: null, block: null, kid: null, not_before
 
 /** An event of the push, as the control plane writes it (docs/reference/identity.md#push). */
 export const pushText = (kind: PushedKind, members: object): string => {
-  const data = { event_id: "e", ts: new Date().toISOString(), kind, ...none, ...members };
+  const data = { event_id: crypto.randomUUID(), ts: new Date().toISOString(), kind, ...none, ...members };
   return `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 };
 
