@@ -541,6 +541,16 @@ describe("the page of", () => {
     expect(after).toContain("From version 1, in force, to version 2");
   });
 
+  test("the overview has the busiest names, the change, the active sessions and the sealing", async () => {
+    const page = unescaped((await look("/console?span=1h")).text);
+    for (const path of ["/console/agents/keeper", toolPage("mcp:vault/open"), personPage("vera")]) {
+      expect(page).toContain(`href="${path}"`);
+    }
+    expect(page).toContain('title="0 in the same part of the span before"');
+    expect(page).toMatch(/<dt>Active sessions<\/dt><dd><a href="\/console\/sessions\?status=active">(<bdi>)?\d+/);
+    expect(page).toMatch(/Last seal none yet\. \d+ decisions wait for theirs/);
+  });
+
   test("the map shows each connection with its rate and its denied calls, around one node too", async () => {
     const page = unescaped((await look("/console/map?span=24h")).text);
     expect(page).toMatch(/<text class="flow deny"[^>]*><title>keeper<\/title>keeper: <0.1\/min · 1 denied<\/text>/);

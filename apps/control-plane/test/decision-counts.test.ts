@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CallsOf } from "../src/ports/audit-reads.ts";
 import { poolOf } from "../src/postgres/database.ts";
 import { decisionCounts } from "../src/postgres/decision-counts.ts";
 import { recorder } from "./decision-rows.ts";
@@ -40,6 +41,43 @@ describe("a count of decisions", () => {
     }
   });
 
+  test("by caller and target, or by person, covers an agent's own calls, a target's, or a person's", async () => {
+    const { countCalls, countPeople } = plane.deps.audit;
+    const call = {
+      acting_agent: "counter",
+      hop: 2,
+      chain: ["counter"],
+      target: "http:counted/read",
+      target_kind: "tool",
+    };
+    const session_id = await records.consent("expenses", "vera");
+    await records.record({ ...call, ...ago(48 * hourMs) });
+    await records.record({ ...call, ...observed });
+    await records.record({ ...call, session_id });
+    await records.record({ acting_agent: "counter", hop: 1, session_id });
+    const recent = { sinceMs: Date.now() - hourMs, newest: 100 };
+    const counted = async (of: CallsOf) =>
+      (await countCalls({ ...recent, of }))
+        .map(({ actingAgent, byPerson, target, denyReason, count }) => [
+          actingAgent,
+          byPerson,
+          target,
+          denyReason,
+          count,
+        ])
+        .toSorted();
+    const allowed = ["counter", false, "http:counted/read", null, 1];
+    const denied = ["counter", false, "http:counted/read", "TARGET_NOT_DECLARED", 1];
+    expect(await counted({ agent: "counter" })).toEqual([allowed, denied]);
+    expect(await counted({ target: "http:counted/read" })).toEqual([allowed, denied]);
+    expect(await counted({ userSub: "vera" })).toEqual([allowed, ["counter", true, "planner", null, 1]]);
+    const people = await countPeople({ ...recent, limit: 5, of: { target: "http:counted/read" } });
+    expect(people.map(({ userSub, count, denied: refused }) => [userSub, count, refused])).toEqual([
+      ["ada", 1, 1],
+      ["vera", 1, 0],
+    ]);
+  });
+
   test("reads only the newest rows, also while the table's statistics are outdated", async () => {
     const rows = Array.from({ length: 2_000 }, () => records.aRow());
     await records.sql`insert into decision ${records.sql(rows as never)}`;
@@ -48,5 +86,27 @@ describe("a count of decisions", () => {
         decisionCounts(poolOf(sql, 5_000)).countDecisions(of(24 * hourMs, 1_000)),
       ),
     ).toBe(1_000);
+  });
+
+  test.each<[string, CallsOf | undefined]>([
+    ["all callers", undefined],
+    ["an agent", { agent: "planner" }],
+    ["a target", { target: "mcp:ledger/read" }],
+    ["a person", { userSub: "ada" }],
+  ])("by caller and target of %s reads only the newest rows", async (_whose, of) => {
+    const rows = Array.from({ length: 2_000 }, () =>
+      records.aRow({
+        acting_agent: "planner",
+        hop: 2,
+        chain: ["planner"],
+        target: "mcp:ledger/read",
+        target_kind: "tool",
+      }),
+    );
+    await records.sql`insert into decision ${records.sql(rows as never)}`;
+    const recent = { sinceMs: Date.now() - 24 * hourMs, newest: 1_000, of };
+    expect(
+      await rowsRead(plane.database.appUrl, (sql) => decisionCounts(poolOf(sql, 5_000)).countCalls(recent)),
+    ).toBeLessThanOrEqual(1_001);
   });
 });

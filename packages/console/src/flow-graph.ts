@@ -9,7 +9,10 @@ import { type Markup, plural } from "./markup.ts";
  */
 
 const nodeWidth = 250;
-const columnGap = 96;
+const smallestGap = 96;
+const largestGap = 260;
+/** Of a desktop's window. */
+const preferredWidth = 1_320;
 const headHeight = 26;
 const rowHeight = 17;
 const nodeGap = 10;
@@ -32,26 +35,28 @@ export function flowGraph(
   minutes: number,
   hrefOf: (node: FlowNode) => string | undefined,
 ): Markup {
-  const cards = place(flows);
+  const { cards, gap } = place(flows);
   const all = [...cards.values()];
   const area = {
-    width: Math.max(...all.map(({ x }) => x)) + nodeWidth + columnGap / 2,
+    width: Math.max(...all.map(({ x }) => x)) + nodeWidth + smallestGap / 2,
     height: Math.max(...all.map(({ y, flowsIn }) => y + heightOf(flowsIn.length))) + inset,
   };
   return drawing(
     "Map",
     `${plural(flows.length, "connection")} of ${plural(all.length, "node")}; the table has the same`,
     area,
-    html`${flows.map((flow) => arrow(flow, cards))}
+    html`${flows.map((flow) => arrow(flow, cards, gap))}
 ${all.map((card) => drawCard(card, minutes, hrefOf(card.node)))}`,
     "group",
   );
 }
 
 /** Each node in its column, those with the same callers near each other. */
-function place(flows: readonly Flow[]): ReadonlyMap<string, Card> {
+function place(flows: readonly Flow[]): { readonly cards: ReadonlyMap<string, Card>; readonly gap: number } {
   const into = Map.groupBy(flows, ({ to }) => nodeKey(to));
   const columns = columnsOf(flows);
+  const spare = (preferredWidth - columns.length * nodeWidth) / Math.max(1, columns.length - 1);
+  const gap = Math.round(Math.min(largestGap, Math.max(smallestGap, spare)));
   const cards = new Map<string, Card>();
   const middleOf = (node: FlowNode): number => {
     const callers = (into.get(nodeKey(node)) ?? []).flatMap(({ from }) => cards.get(nodeKey(from)) ?? []);
@@ -61,11 +66,11 @@ function place(flows: readonly Flow[]): ReadonlyMap<string, Card> {
     let y = inset;
     for (const node of nodes.toSorted((a, b) => middleOf(a) - middleOf(b))) {
       const flowsIn = into.get(nodeKey(node)) ?? [];
-      cards.set(nodeKey(node), { node, x: inset + column * (nodeWidth + columnGap), y, flowsIn });
+      cards.set(nodeKey(node), { node, x: inset + column * (nodeWidth + gap), y, flowsIn });
       y += heightOf(flowsIn.length) + nodeGap;
     }
   }
-  return cards;
+  return { cards, gap };
 }
 
 /** Agents by their shortest way from the people, or from agents without a caller; tools in the last column. */
@@ -91,7 +96,7 @@ function columnsOf(flows: readonly Flow[]): readonly (readonly FlowNode[])[] {
 }
 
 /** A curve to a column on the right; an arc around the cards to any other. */
-function arrow(flow: Flow, cards: ReadonlyMap<string, Card>): Markup | undefined {
+function arrow(flow: Flow, cards: ReadonlyMap<string, Card>, gap: number): Markup | undefined {
   const [from, to] = [cards.get(nodeKey(flow.from)), cards.get(nodeKey(flow.to))];
   if (from === undefined || to === undefined) return undefined;
   const [startX, startY] = [from.x + nodeWidth, from.y + headHeight / 2];
@@ -99,9 +104,8 @@ function arrow(flow: Flow, cards: ReadonlyMap<string, Card>): Markup | undefined
   const width = Math.min(4, 1 + Math.floor(Math.log10(flow.total)));
   const isForward = to.x > from.x;
   const endX = isForward ? to.x - 1 : to.x + nodeWidth + 1;
-  const [bendStart, bendEnd] = isForward
-    ? [startX + columnGap / 2, endX - columnGap / 2]
-    : [Math.max(startX, endX) + columnGap / 2, Math.max(startX, endX) + columnGap / 2];
+  const around = Math.max(startX, endX) + smallestGap / 2;
+  const [bendStart, bendEnd] = isForward ? [startX + gap / 2, endX - gap / 2] : [around, around];
   return html`<path class="edge call ${toneOf(flow)} w${width}" marker-end="url(#arrow)" d="M${startX} ${startY}C${bendStart} ${startY} ${bendEnd} ${endY} ${endX} ${endY}"><title>${flow.from.name} → ${flow.to.name}</title></path>`;
 }
 

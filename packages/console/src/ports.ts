@@ -154,6 +154,10 @@ export interface ConsoleReads {
   revokedSessions(limit: number): Promise<readonly AdministrativeEvent[]>;
   /** Newest first. */
   events(query: Query, pageSize?: number): Promise<Listed<AdministrativeEvent>>;
+  /** Up to `most` of them. */
+  countActiveSessions(most: number): Promise<number>;
+  /** @param most decisions without a seal that are counted */
+  sealState(most: number): Promise<SealState>;
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
 }
@@ -228,6 +232,15 @@ export interface Action extends Pick<DecisionRow, "record"> {
   readonly explanation: Explanation;
   readonly chain: Chain;
   readonly session: SessionFacts;
+}
+
+export interface SealState {
+  /** Of the newest seal; null without one. */
+  readonly sealedAtMs: number | null;
+  /** Decisions without a seal. */
+  readonly unsealed: number;
+  /** The time of the oldest row without one, as this process last saw it; null where all have one. */
+  readonly oldestUnsealedMs: number | null;
 }
 
 export interface AgentIdentity extends IdentityFacts {

@@ -35,6 +35,8 @@ export const fakeReads = (): ConsoleReads => ({
   revokedAgents: async () => none,
   revokedSessions: async () => [],
   events: async () => none,
+  countActiveSessions: async () => 0,
+  sealState: async () => ({ sealedAtMs: null, unsealed: 0, oldestUnsealedMs: null }),
   failingChecks: async () => [],
 });
 

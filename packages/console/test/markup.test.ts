@@ -219,6 +219,8 @@ function readsOf(text: string): ConsoleReads {
     revokedAgents: async () => listOf(event),
     revokedSessions: async () => [event],
     events: async () => listOf(event, { ...event, details: { ...event.details, sign_in_id: text, policy_version: 1 } }),
+    countActiveSessions: async () => 1,
+    sealState: async () => ({ sealedAtMs: 0, unsealed: 1, oldestUnsealedMs: 0 }),
     failingChecks: async () => [],
   };
 }
@@ -227,7 +229,7 @@ test.each(corpus)("stored markup stays text on every page: %s", async (text) => 
   const { look } = visitor({ reads: readsOf(text) });
   const scope = encodeURIComponent(text);
   for (const [path, least] of [
-    ["/console", 5],
+    ["/console", 9],
     ["/console/decisions", 3],
     [`/console/decisions?agent=${scope}`, 4],
     [`/console/actions/${id}`, 25],

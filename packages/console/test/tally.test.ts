@@ -1,6 +1,7 @@
 import type { DecisionCount } from "@svc/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { change, readBefore } from "../src/change.ts";
 import { byReason, overTime, readTally, shareByScope, tallied } from "../src/tally.ts";
 import { fakeReads } from "./fake-ports.ts";
 
@@ -56,4 +57,35 @@ test("the part of a span before the counted decisions is left out, not shown as 
   const tally = await counted([{ ...recent, bucketStartMs: oldest, count: tallied }]);
   expect(tally.isCut).toBe(true);
   expect(overTime(tally)[0]?.start).toBe(oldest / 1000);
+});
+
+test("a figure is compared with the same part of the span before, and with nothing where that is not counted whole", async () => {
+  const asked: { readonly sinceMs: number; readonly untilMs?: number }[] = [];
+  const ofBefore = async (count: number) => {
+    const base = {
+      decision: "allow",
+      denyReason: null,
+      enforced: true,
+      taint: "trusted_internal",
+      scope: "a",
+    } as const;
+    const rows = [{ ...base, bucketStartMs: 0, count }];
+    const tally = await counted([{ ...rows[0], bucketStartMs: nowMs - hourMs } as DecisionCount]);
+    const countDecisions = async (query: (typeof asked)[number]) => {
+      asked.push(query);
+      return rows;
+    };
+    return readBefore({ reads: { ...fakeReads(), countDecisions } }, tally, 24 * hourMs);
+  };
+  expect(await ofBefore(7)).toMatchObject([{ count: 7 }]);
+  expect(asked[0]).toMatchObject({ sinceMs: nowMs - 48 * hourMs, untilMs: nowMs - 24 * hourMs });
+  expect(await ofBefore(tallied)).toBeUndefined();
+  const words = [change(150, 100), change(50, 100), change(100, 100), change(5, 0), change(5, undefined)];
+  expect(words.map((markup) => String(markup ?? "").replaceAll(/<[^>]*>/g, ""))).toEqual([
+    "50 % more than before",
+    "50 % fewer than before",
+    "before: 100",
+    "before: 0",
+    "",
+  ]);
 });

@@ -48,7 +48,7 @@ try {
     "/console/map?span=24h",
     "/console/person?sub=ada%40example.com",
     "/console/tool?name=http:ledger/read_entry",
-    "/console/tool?name=http:ledger/none",
+    "/console/tool?name=http:ledger/post_entry",
     "/console/events?actor=ada@example.com",
   ];
   const readCpu = async () => [cpuOfProcess(stand.plane.pid), await database.cpuMs()];

@@ -64,6 +64,8 @@ export interface AuditReads {
   countPeople(query: RecentCalls & { readonly limit: number }): Promise<readonly PersonCount[]>;
   /** Counts the observed denies of the first `kinds` of calls by scope, most first. */
   observedByScope(kinds: number): Promise<readonly ScopeCount[]>;
+  /** The time of the newest seal, and up to `most` of the decisions after it. It is not verified here. */
+  sealState(most: number): Promise<{ readonly sealedAtMs: number | null; readonly unsealed: number }>;
   /** The scopes whose newest policy has a tool, by name. */
   scopesOfTool(tool: string, limit: number): Promise<readonly ScopeSummary[]>;
   /** The newest policy of each scope, by name. */

@@ -9,6 +9,7 @@ import { declarations } from "./manifests.ts";
 import { proofReads } from "./proofs.ts";
 import { reachReads } from "./reach.ts";
 import { recordedCallReads } from "./recorded-calls.ts";
+import { sealReads } from "./seals/state.ts";
 import { searchReads } from "./search.ts";
 import { sessionStories } from "./session-story.ts";
 import { sessionPages } from "./sessions.ts";
@@ -30,6 +31,7 @@ export const auditReads = (pool: Pool): AuditReads => ({
   ...wouldBlockPlaceReads(pool),
   ...wouldBlockScopeReads(pool),
   ...declarations(pool),
+  ...sealReads(pool),
 });
 
 /**
@@ -76,6 +78,7 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
     countCalls: (query) => first((reads) => reads.countCalls(query)),
     countPeople: (query) => first((reads) => reads.countPeople(query)),
     observedByScope: (kinds) => first((reads) => reads.observedByScope(kinds)),
+    sealState: (most) => first((reads) => reads.sealState(most)),
     scopesOfTool: (tool, limit) => first((reads) => reads.scopesOfTool(tool, limit)),
     scopes: (query) => first((reads) => reads.scopes(query)),
     versions: (query) => first((reads) => reads.versions(query)),

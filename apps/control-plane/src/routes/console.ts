@@ -131,6 +131,8 @@ function consoleReads(deps: Deps): ConsoleReads {
     }),
     revokedSessions: (limit) => deps.audit.events({ kind: "session_revoked", after: undefined, limit }),
     events: list("/console/events", eventReads(deps)),
+    countActiveSessions: (most) => deps.audit.countRunning({ nowMs: deps.clock.nowMs(), most }),
+    sealState: async (most) => ({ ...(await deps.audit.sealState(most)), oldestUnsealedMs: deps.oldestUnsealedMs() }),
     failingChecks: () => failingProbes(deps.probes),
   };
 }

@@ -44,8 +44,8 @@ ${blocks.length > 0 && html`<section><h2>Emergency blocks</h2>${blockTable(block
 <section><h2>Activity in the last 24 hours</h2>
 ${barChart(overTime(tally))}
 ${tally.isCut && html`<p class="quiet">Only its newest ${count(countedDecisions)} decisions are counted, from ${time(tally.sinceMs)} on.</p>`}</section>
-<div class="columns">
 <section><h2>Tools and agents that it calls</h2>${targetTable(agent, policies, calls)}</section>
+<div class="columns">
 <section><h2>Callers</h2>${callerTable(agent, policies, callers)}
 <p class="quiet">Callers are counted among the newest ${count(searchedDecisions)} decisions.</p></section>
 <section><h2>Deny reasons</h2>${reasonTable(calls, { agent })}</section>

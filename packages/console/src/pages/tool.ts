@@ -20,7 +20,7 @@ import { decisionColumns } from "./decisions.ts";
 import { blockTable, shownBlocks } from "./denials.ts";
 
 const dayMs = 86_400_000;
-const countedDecisions = 30_000;
+const countedDecisions = 20_000;
 const shownPeople = 15;
 const shownRows = 10;
 
