@@ -52,7 +52,7 @@ describe("a count of decisions", () => {
     };
     const session_id = await records.consent("expenses", "vera");
     await records.record({ ...call, ...ago(48 * hourMs) });
-    await records.record({ ...call, ...observed });
+    await records.record({ ...call, ...observed, enforced: true });
     await records.record({ ...call, session_id });
     await records.record({ acting_agent: "counter", hop: 1, session_id });
     const recent = { sinceMs: Date.now() - hourMs, newest: 100 };
