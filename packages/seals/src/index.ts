@@ -1,8 +1,9 @@
 export { type CheckedSeal, chainWalk, signatureFault } from "./chain.ts";
 export { type Entry, timeOfId } from "./entries.ts";
+export { type EvidenceEvent, type EvidenceFormat, evidenceFormats } from "./evidence/event.ts";
+export { type FeedFinding, type FeedItem, itemEvent, itemsAfter, readFeed, renderItem } from "./evidence/feed.ts";
 export { EvidenceUnreadable } from "./evidence/folder.ts";
 export { EvidenceRefused } from "./evidence/read-chain.ts";
-export { type EvidenceFormat, evidenceFormats } from "./evidence/render.ts";
 export { reportEvidence, thumbprintsOf } from "./evidence/report.ts";
 export { writeEvidence } from "./evidence/write-evidence.ts";
 export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";

@@ -2,8 +2,9 @@ import { decodeEntries, type Entry, monthOfId } from "../entries.ts";
 import { idOf, leafOf } from "../leaf.ts";
 import { merkleTree, rootOfPath } from "../merkle.ts";
 import { type Source, sourceFacts, sources } from "../sources.ts";
+import type { EvidenceFormat } from "./event.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
-import { type EvidenceFormat, type EvidenceRow, parsedObject, renderRow } from "./render.ts";
+import { type EvidenceRow, parsedObject, renderRow } from "./render.ts";
 import { hashText, type Statement } from "./statement.ts";
 
 /** The sealed rows of a batch, and how each proves that it is one. */

@@ -1,6 +1,7 @@
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type EvidenceFormat, evidenceFormats, parsedObject } from "./render.ts";
+import { type EvidenceFormat, evidenceFormats } from "./event.ts";
+import { parsedObject } from "./render.ts";
 import { type EvidenceKey, hashText, readKey } from "./statement.ts";
 
 /** The files of an export. The manifest is written last: without it the export is not complete. */

@@ -2,9 +2,10 @@ import { join } from "node:path";
 import { type BatchLine, batchCheck, readList } from "./check-batch.ts";
 import { checkChain, isOfSpan, sealsOf } from "./check-chain.ts";
 import { checkRetirements, readRetirementProofs } from "./check-retirements.ts";
+import type { EvidenceFormat } from "./event.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
 import { evidenceFiles, evidenceReader, readEvidenceKeys, readManifest } from "./folder.ts";
-import { type EvidenceFormat, parsedObject, parseRow } from "./render.ts";
+import { parsedObject, parseRow } from "./render.ts";
 import type { Statement } from "./statement.ts";
 
 export interface EvidenceVerification {

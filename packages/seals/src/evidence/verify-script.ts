@@ -6,6 +6,7 @@ const modules = [
   "entries",
   "merkle",
   "leaf",
+  "evidence/event",
   "evidence/render",
   "evidence/statement",
   "evidence/folder",

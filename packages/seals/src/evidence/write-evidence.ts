@@ -4,21 +4,20 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { toJwks } from "@svc/tokens";
 import { type Entry, monthOfId } from "../entries.ts";
-import { readRange } from "../examine-batch.ts";
-import type { Row } from "../leaf.ts";
-import { merkleTree } from "../merkle.ts";
 import { proveRow } from "../prove.ts";
 import { type RecordReader, readColumns, readSealFrom, type SealRow } from "../record-reader.ts";
 import { readRetirements } from "../retirements.ts";
-import { compareRows, entriesOf } from "../rows.ts";
+import { entriesOf } from "../rows.ts";
 import { readSeal, type Seal, sealHash } from "../seal.ts";
-import { sourceFacts, sources } from "../sources.ts";
-import { listLine, rowName } from "./check-batch.ts";
+import { sourceFacts } from "../sources.ts";
+import { listLine } from "./check-batch.ts";
 import { sealLine } from "./check-chain.ts";
 import { isRetirementOf, retirementLine } from "./check-retirements.ts";
+import type { EvidenceFormat } from "./event.ts";
 import { type EvidenceManifest, evidenceFiles, keysText, manifestText } from "./folder.ts";
 import { type Chain, EvidenceRefused, type Link, readChain } from "./read-chain.ts";
-import { type EvidenceFormat, type EvidenceRow, renderRow } from "./render.ts";
+import { type EvidenceRow, renderRow } from "./render.ts";
+import { readSealedRows } from "./sealed-rows.ts";
 import { verifyScript } from "./verify-script.ts";
 
 export interface EvidenceWriting {
@@ -119,7 +118,7 @@ interface BatchWriting {
 
 /** The lines of a batch: only rows as they were sealed. */
 async function readBatch(
-  facts: Parameters<typeof readRange>[0],
+  facts: Parameters<typeof readSealedRows>[0],
   seal: Seal,
   stored: SealRow,
   { format, events, months }: BatchWriting,
@@ -127,28 +126,18 @@ async function readBatch(
   const { batch } = seal;
   const entries = entriesOf(seal, stored.entries);
   if (entries === undefined) throw new EvidenceRefused("list_changed", `the list of batch ${batch} was changed`, batch);
-  const rows = new Map<string, Row>();
-  for (const source of sources) {
-    const sealed = entries.filter((entry) => entry.source === source);
-    const read = await readRange(facts, source, seal.ranges[source]);
-    for (const { kind, id } of compareRows({ format: seal.format, source, entries: sealed, rows: read })) {
-      if (kind === "row_removed" && isRetired({ source, id }, events)) continue;
-      const what = kind.slice("row_".length);
-      throw new EvidenceRefused(kind, `the ${source} ${id} of batch ${batch} was ${what} after it was sealed`, batch);
-    }
-    for (const row of read) rows.set(rowName(source, row[sourceFacts[source].id] ?? undefined), row);
+  const { rows, tampered } = await readSealedRows(facts, seal, entries);
+  for (const { kind, source, id } of tampered) {
+    if (kind === "row_removed" && isRetired({ source, id }, events)) continue;
+    const what = kind.slice("row_".length);
+    throw new EvidenceRefused(kind, `the ${source} ${id} of batch ${batch} was ${what} after it was sealed`, batch);
   }
-  const { paths } = merkleTree(entries.map(({ leaf }) => leaf));
   const lines: string[] = [];
   for (const [index, entry] of entries.entries()) {
+    const row = rows[index];
     // Rows that a retention run has not removed yet are left out with their month.
-    if (isRetired(entry, events)) {
-      months.add(monthOfId(entry.id));
-      continue;
-    }
-    const row = rows.get(rowName(entry.source, entry.id)) ?? {};
-    const path = paths[index] ?? [];
-    lines.push(renderRow(format, { batch, index, path, source: entry.source, leafFormat: seal.format, row }) ?? "");
+    if (isRetired(entry, events)) months.add(monthOfId(entry.id));
+    else if (row !== undefined) lines.push(renderRow(format, row) ?? "");
   }
   return { entries: Buffer.from(stored.entries).toString("base64url"), lines };
 }
