@@ -49,7 +49,7 @@ const long = [
   "test/e2e/{mcp-conformance,mcp-conformance-client,pep-connections,pep-draining,pep-memory,pep-restart}.test.ts",
   "test/e2e/{telemetry-disclosure,telemetry-losses,telemetry-workers}.test.ts",
   "test/examples/walk.test.ts",
-  "test/faults/{deployment,revocation-race}.test.ts",
+  "test/faults/{deployment,killed-delivery,revocation-race}.test.ts",
   "test/images/images.test.ts",
   "test/observability/dashboards.test.ts",
   "test/packages/{command,guide,runtimes,tarballs}.test.ts",

@@ -66,6 +66,7 @@ export const commands = [
   entry("block", "Set, list and lift emergency blocks.", () => import("./commands/block.ts")),
   entry("keys", "List and rotate the issuer's signing keys.", () => import("./commands/keys.ts")),
   entry("audit", "Export the record, and verify that it is unchanged.", () => import("./commands/audit.ts")),
+  entry("sink", "Show how far the record is delivered, and deliver it again.", () => import("./commands/sink.ts")),
   entry("drift", "Compare the calls of tests with the declared manifests.", () => import("./commands/drift.ts")),
   entry("completion", "Completion for bash, zsh and fish.", () => import("./commands/completion.ts")),
 ];

@@ -1,6 +1,6 @@
 import * as core from "@svc/core";
 import { memberText } from "@svc/tokens";
-import type { BlockRead, SessionRead, SignInRead } from "./audit-plane.ts";
+import type { BlockRead, SessionRead, SignInRead, SinkRead } from "./audit-plane.ts";
 import {
   type BodyOf,
   type CallOptions,
@@ -94,6 +94,8 @@ export interface AdminPlane {
   endSignIn(signInId: string, why?: Reason, options?: CallOptions): Promise<SignInRead>;
   /** `POST /v1/sign-ins/end`: all of a person; how many ran. */
   endSignIns(whose: RequestBody<typeof core.signInsEnd>, options?: CallOptions): Promise<number>;
+  /** `POST /v1/sinks/{sink}/replay`: delivers again what was recorded since. */
+  replaySink(sink: core.SinkName, since: string | Date, options?: CallOptions): Promise<SinkRead>;
   /** `PUT /v1/blocks/{kind}/{ref}`: denied from the next decision on, until `until` where it is given. */
   setBlock(
     block: Blocked & { readonly reason: string; readonly until?: string | Date | null | undefined },
@@ -142,6 +144,8 @@ export const adminPlane = ({ get, getWithText, post, create, put, remove }: Plan
   endSignIn: async (signInId, why = {}, options) =>
     post(`/v1/sign-ins/${segment(signInId)}/end`, core.signInRead, options, why),
   endSignIns: async (whose, options) => (await post("/v1/sign-ins/end", core.signInsEnded, options, whose)).ended,
+  replaySink: async (sink, since, options) =>
+    post(`/v1/sinks/${segment(sink)}/replay`, core.sinkRead, options, { since }),
   setBlock: async ({ kind, ref, ...body }, options) => put(blockPath({ kind, ref }), core.blockRead, options, body),
   liftBlock: async (block, options) => remove(blockPath(block), options),
   issuerKeys: (query, options) => get("/v1/keys", core.issuerKeyPage, options, query),

@@ -30,6 +30,8 @@ export type ScopeRead = BodyOf<typeof core.scopeRead>;
 export type SessionSummary = BodyOf<typeof core.sessionSummary>;
 /** A person's sign-in at the pages of the control plane. */
 export type SignInRead = BodyOf<typeof core.signInRead>;
+/** How far a sink has the record, and why it fails. */
+export type SinkRead = BodyOf<typeof core.sinkRead>;
 /** A session with its taint marks; an `agent` of null is the human. */
 export type SessionRead = BodyOf<typeof core.sessionRead>;
 /** An emergency block; `until` is null for one that must be lifted. */
@@ -80,6 +82,8 @@ export interface AuditPlane {
   session(sessionId: string, options?: CallOptions): Promise<SessionRead>;
   /** `GET /v1/sign-ins`: one page of people's sign-ins, newest first. */
   signIns(query?: RequestBody<typeof core.signInsQuery>, options?: CallOptions): Promise<Page<SignInRead>>;
+  /** `GET /v1/sinks`: where the record is delivered, by name. */
+  sinks(query?: PageQuery, options?: CallOptions): Promise<Page<SinkRead>>;
   /** `GET /v1/blocks`: those in force, by kind and ref. */
   blocks(query?: PageQuery, options?: CallOptions): Promise<Page<BlockRead>>;
 }
@@ -101,6 +105,7 @@ export function auditPlane({ get, post }: Plane): AuditPlane {
     sessions: (query, options) => get("/v1/sessions", core.sessionPage, options, query),
     session: async (sessionId, options) => get(`/v1/sessions/${segment(sessionId)}`, core.sessionRead, options),
     signIns: (query, options) => get("/v1/sign-ins", core.signInPage, options, query),
+    sinks: (query, options) => get("/v1/sinks", core.sinkPage, options, query),
     blocks: (query, options) => get("/v1/blocks", core.blockPage, options, query),
   };
 }

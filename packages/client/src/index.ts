@@ -31,6 +31,7 @@ export type {
   SessionRead,
   SessionSummary,
   SignInRead,
+  SinkRead,
   WouldBlock,
 } from "./audit-plane.ts";
 export type { AuthorizeRequest } from "./authorize-hop.ts";

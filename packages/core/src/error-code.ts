@@ -12,6 +12,7 @@ export const errorCodes = [
   "action_not_found",
   "session_not_found",
   "sign_in_not_found",
+  "sink_not_found",
   "enrollment_not_found",
   "key_not_found",
   "handle_not_found",

@@ -123,5 +123,6 @@ export * from "./wire/public.ts";
 export * from "./wire/push.ts";
 export * from "./wire/sign-in.ts";
 export * from "./wire/signals.ts";
+export * from "./wire/sink.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";
 export { octalFault } from "./yaml-number.ts";

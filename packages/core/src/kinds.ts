@@ -83,6 +83,10 @@ export type ConsoleRole = (typeof consoleRoles)[number];
 export const signInStatuses = ["active", "expired", "ended"] as const;
 export type SignInStatus = (typeof signInStatuses)[number];
 
+/** Where the record is delivered (docs/guides/siem.md). */
+export const sinkNames = ["webhook", "otlp"] as const;
+export type SinkName = (typeof sinkNames)[number];
+
 /** What the enforcement point did with a call. */
 export const pepOutcomes = ["allowed", "blocked", "observed_would_block"] as const;
 export type PepOutcome = (typeof pepOutcomes)[number];

@@ -16,6 +16,7 @@ export const statusOf = {
   action_not_found: 404,
   session_not_found: 404,
   sign_in_not_found: 404,
+  sink_not_found: 404,
   enrollment_not_found: 404,
   key_not_found: 404,
   handle_not_found: 404,

@@ -134,6 +134,14 @@ const { data } = await svc.targets(session.context());`,
     body: { user_sub: "ada", reason: "left the company" },
     client: `const ended = await svc.admin.endSignIns({ userSub: "ada", reason: "left the company" });`,
   },
+  "GET /v1/sinks": {
+    client: `for (const { sink, undelivered, lastError } of (await svc.audit.sinks()).data) console.log(sink, undelivered, lastError);`,
+  },
+  "POST /v1/sinks/{sink}/replay": {
+    params: { sink: "webhook" },
+    body: { since: "2026-01-31T08:00:00Z" },
+    client: `const { undelivered } = await svc.admin.replaySink("webhook", "2026-01-31T08:00:00Z");`,
+  },
   "GET /v1/audit/decisions": {
     query: { outcome: "deny", limit: "10" },
     client: `for await (const { target, denyReason } of svc.audit.allDecisions({ outcome: "deny" })) console.log(target, denyReason);`,

@@ -128,6 +128,7 @@ export const presentState: readonly string[] = [
   "witness",
   "sign_in",
   "signal_stream",
+  "sink",
 ];
 
 const deletable = ["block", "signal_stream"];

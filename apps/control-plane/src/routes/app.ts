@@ -23,6 +23,7 @@ import { pushRoute } from "./push.ts";
 import { replayRoute } from "./replay.ts";
 import { consentRoute, sessionRoutes } from "./sessions.ts";
 import { signalRoutes } from "./signals/signals.ts";
+import { sinkRoutes } from "./sinks.ts";
 
 /** In the order in which the documentation shows them. */
 const routes: readonly ((app: App, deps: Deps) => void)[] = [
@@ -43,6 +44,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   keyRoutes,
   auditRoutes,
   replayRoute,
+  sinkRoutes,
   enrollmentRoutes,
   identityRoutes,
   pushRoute,

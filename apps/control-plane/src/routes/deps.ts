@@ -4,6 +4,7 @@ import type { Probes } from "../commands/readiness.ts";
 import type { ConsentDeps } from "../people/consent-deps.ts";
 import type { ReceivedSets, SecurityEvents } from "../ports/security-events.ts";
 import type { SignalStreams } from "../ports/signal-streams.ts";
+import type { Sinks } from "../ports/sinks.ts";
 
 /** Everything that routes use. */
 export interface Deps extends ConsentDeps {
@@ -17,6 +18,7 @@ export interface Deps extends ConsentDeps {
   readonly signalStreams: SignalStreams;
   /** Seals what receivers of our events are authenticated with; the same in every process. */
   readonly receiverKey: Uint8Array;
+  readonly sinks: Sinks;
   /** When any process last finished retention; null before the first time. */
   readonly lastHousekeepingMs: () => number | null;
   /** The time of the oldest unsealed row; null if all are sealed. */

@@ -43,6 +43,7 @@ import type { Deps } from "../routes/deps.ts";
 import type { Config } from "./config.ts";
 import { derivedKey } from "./encryption-key.ts";
 import { peopleOf } from "./people.ts";
+import { sinksOf } from "./sinks.ts";
 import type { Stores } from "./stores.ts";
 
 interface Parts extends Pick<Deps, "version" | "events" | "clock" | "lastHousekeepingMs" | "oldestUnsealedMs"> {
@@ -137,6 +138,7 @@ export function compose({
     signalStreams: signalStreams(stores),
     receiverKey: derivedKey(derivedFrom, "svc signal receiver"),
     push: pushEvents({ events: pushedEvents(stores), clock }),
+    sinks: sinksOf(stores, authenticity, issuerKeys),
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health, ids),
       guard,

@@ -93,6 +93,9 @@ const rules: readonly Rule[] = [
   needs("SVC_SIGNALS_TOKEN", "SVC_SIGNALS_AUDIENCE"),
   needs("SVC_SIGNALS_POLL_URL", "SVC_SIGNALS_AUDIENCE"),
   together("SVC_SIGNALS_POLL_URL", "SVC_SIGNALS_POLL_TOKEN"),
+  together("SVC_SINK_WEBHOOK", "SVC_SINK_WEBHOOK_SECRET"),
+  needs("SVC_SINK_WEBHOOK_AUTHORIZATION", "SVC_SINK_WEBHOOK"),
+  needs("SVC_SINK_OTLP_AUTHORIZATION", "SVC_SINK_OTLP"),
 ];
 
 function toConfig(values: Values) {
@@ -133,6 +136,13 @@ function toConfig(values: Values) {
       url,
       secret,
     })),
+    sinks: {
+      webhook: bothOf(values.SVC_SINK_WEBHOOK, values.SVC_SINK_WEBHOOK_SECRET, (url, secret) => ({
+        ...{ url, secret, format: values.SVC_SINK_WEBHOOK_FORMAT },
+        authorization: values.SVC_SINK_WEBHOOK_AUTHORIZATION,
+      })),
+      otlp: values.SVC_SINK_OTLP && { url: values.SVC_SINK_OTLP, authorization: values.SVC_SINK_OTLP_AUTHORIZATION },
+    },
     oauthResources: values.SVC_OAUTH_RESOURCES ?? [],
     mayObserve: values.SVC_OBSERVE_SCOPES,
     identityRequired: values.SVC_IDENTITY_REQUIRED,

@@ -19,6 +19,7 @@ import type { Config } from "./config.ts";
 import { authenticityKey, encryptionKeyOf } from "./encryption-key.ts";
 import { serve } from "./serve.ts";
 import { startSignals } from "./signals.ts";
+import { sinksOf, startSinks } from "./sinks.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { openStores, type StoreEvents, type Stores } from "./stores.ts";
 
@@ -67,6 +68,12 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       onClockBehind: events.clockBehind,
       onUnproven: events.sealsUnproven,
     });
+    const delivering = await startSinks({
+      ...build,
+      sinks: sinksOf(stores, stored, keys),
+      clock,
+      onFault: events.storeUnavailable,
+    });
     const counting = runCounting({
       counts: wouldBlockCounts(submissions),
       onFault: events.countingFailed,
@@ -105,6 +112,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
         endPush();
         await serving.drain(drainDeadlineMs);
         for (const running of [signals, keys, housekeeping, sealing, counting, restoreWatch]) running.close();
+        await delivering.close();
         await stores.close();
       },
     };

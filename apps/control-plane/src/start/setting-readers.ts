@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { agentName, type ConsoleRole, consoleRoles, scopeName } from "@svc/core";
-import { commaList, text } from "@svc/host";
+import { commaList, httpUrl, text } from "@svc/host";
 import { z } from "zod";
 import { parseAllowedDestination } from "../discovery/allow-list.ts";
 import { isRedirectUri } from "../discovery/redirect-uri.ts";
@@ -63,7 +63,15 @@ const jsonText = text.transform((json, context): unknown => {
   }
 });
 
-/** By origin, the value of `Authorization` (RFC 9110 section 5.5). */
+/** RFC 9110 section 5.5. */
+const headerValue = z.string().regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, "must be the text of a header");
+
+export const authorization = text.pipe(headerValue);
+
+/** OTLP's own default path is never added: a collector behind a path would be missed. */
+export const otlpLogsUrl = httpUrl.refine(({ pathname }) => pathname !== "/", "must have a path, such as /v1/logs");
+
+/** By origin, the value of `Authorization`. */
 export const discoveryCredentials = jsonText
   .pipe(
     z.record(
@@ -73,7 +81,7 @@ export const discoveryCredentials = jsonText
           (key) => /^https?:/.test(key) && URL.parse(key)?.origin === key,
           "each key must be an origin, such as https://ledger.internal",
         ),
-      z.string().regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, "each value must be the text of a header"),
+      headerValue,
     ),
   )
   .transform((byOrigin): ReadonlyMap<string, string> => new Map(Object.entries(byOrigin)));

@@ -10,9 +10,11 @@ import {
   text,
   wholeNumber,
 } from "@svc/host";
+import { evidenceFormats } from "@svc/seals";
 import { fewestConnections } from "../postgres/connections.ts";
 import {
   allowedDestinations,
+  authorization,
   base64Key,
   bearerText,
   consoleRoleList,
@@ -20,6 +22,7 @@ import {
   discoveryCredentials,
   issuerUrl,
   oauthClients,
+  otlpLogsUrl,
   rateBudget,
   resourceList,
   scopeSet,
@@ -182,6 +185,33 @@ const signalling = {
   SVC_SIGNALS_POLL_TOKEN: optional(bearerText, "The bearer that it takes.", secret),
 };
 
+const delivering = {
+  SVC_SINK_WEBHOOK: optional(
+    httpUrl,
+    "Where every row of the record is delivered, by signed requests (Standard Webhooks).",
+  ),
+  SVC_SINK_WEBHOOK_SECRET: optional(
+    webhookSecret,
+    "What they are signed with: `whsec_` and 24 to 64 bytes in base64.",
+    secret,
+  ),
+  SVC_SINK_WEBHOOK_AUTHORIZATION: optional(
+    authorization,
+    "Their `Authorization`, such as `Splunk <token>`; without it, none.",
+    secret,
+  ),
+  SVC_SINK_WEBHOOK_FORMAT: defaulted(
+    oneOf(evidenceFormats),
+    "cloudevents",
+    "How rows are written: `cloudevents` (a batch), `ocsf` or `jsonl` (lines).",
+  ),
+  SVC_SINK_OTLP: optional(
+    otlpLogsUrl,
+    "Where every row of the record is delivered as OTLP logs over HTTP, such as `https://collector.internal:4318/v1/logs`.",
+  ),
+  SVC_SINK_OTLP_AUTHORIZATION: optional(authorization, "`Authorization` of these requests; without it, none.", secret),
+};
+
 const limiting = {
   SVC_RATE_LIMIT_PER_BEARER: optional(
     rateBudget,
@@ -205,6 +235,7 @@ export const controlPlaneSettings = {
   ...issuing,
   ...deciding,
   ...authorizing,
+  ...delivering,
   ...signingIn,
   ...signalling,
   ...limiting,

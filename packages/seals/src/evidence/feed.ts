@@ -1,7 +1,6 @@
 import { monthOfId } from "../entries.ts";
-import type { BatchFacts } from "../examine-batch.ts";
 import type { Row } from "../leaf.ts";
-import type { SealRow } from "../record-reader.ts";
+import { type RecordReader, readColumns, type SealRow } from "../record-reader.ts";
 import { entriesOf } from "../rows.ts";
 import type { Seal } from "../seal.ts";
 import { type Source, sourceFacts } from "../sources.ts";
@@ -21,19 +20,18 @@ export type FeedItem =
   | { readonly end: number; readonly row: EvidenceRow }
   | { readonly end: number; readonly finding: FeedFinding; readonly batch: number; readonly sealedAtMs: number };
 
+type StoredList = Pick<SealRow, "entries">;
+
 /** Items of a batch: the rows in the order of the tree, then what was inserted. */
-export async function readFeed(
-  facts: Pick<BatchFacts, "reader" | "columns">,
-  seal: Seal,
-  stored: SealRow,
-): Promise<readonly FeedItem[]> {
+export async function readFeed(reader: RecordReader, seal: Seal, stored: StoredList): Promise<readonly FeedItem[]> {
   const { batch, sealedAtMs } = seal;
+  const facts = { reader, columns: await readColumns(reader) };
   const asItem = (finding: FeedFinding, end: number): FeedItem => ({ end, finding, batch, sealedAtMs });
   const list = entriesOf(seal, stored.entries);
   const entries = list ?? [];
   const { rows, tampered } = await readSealedRows(facts, seal, entries);
   const isMissing = tampered.some(({ kind }) => kind === "row_removed");
-  const retired = isMissing ? await retiredMonths(facts) : new Set<string>();
+  const retired = isMissing ? await retiredMonths(reader) : new Set<string>();
   const found = new Map(tampered.map((each) => [`${each.source} ${each.id}`, findingOf(each, retired)]));
   const take = (name: string): FeedFinding | undefined => {
     const finding = found.get(name);
@@ -74,7 +72,7 @@ function joined(before: FeedFinding, next: FeedFinding): FeedFinding | undefined
   return isSame ? { ...before, rows: before.rows + next.rows } : undefined;
 }
 
-async function retiredMonths({ reader }: Pick<BatchFacts, "reader">): Promise<ReadonlySet<string>> {
+async function retiredMonths(reader: RecordReader): Promise<ReadonlySet<string>> {
   const rows = await reader.query({
     text: "select to_char(month, 'YYYY-MM') as month from public.retired_month",
     values: [],

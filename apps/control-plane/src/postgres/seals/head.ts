@@ -46,6 +46,20 @@ export async function readHead(tx: Transaction, proof: SealProof): Promise<Prove
   return { head: undefined, unproven };
 }
 
+/** The first proven seal after that number; undefined where there is none. */
+export async function readNextSeal(tx: Transaction, proof: SealProof, after: number): Promise<ReadSeal | undefined> {
+  for (let last = BigInt(after); ; ) {
+    const rows: readonly SealRow[] = await tx<SealRow[]>`
+      select batch, statement, mac from seal where batch > ${last} order by batch limit ${rowsAtOnce}`;
+    for (const row of rows) {
+      const read = await proven(tx, proof, row);
+      if (read !== undefined) return read;
+    }
+    last = rows.at(-1)?.batch ?? last;
+    if (rows.length < rowsAtOnce) return undefined;
+  }
+}
+
 interface SealRow {
   readonly batch: bigint;
   readonly statement: string;
