@@ -11,6 +11,7 @@ import { type Base, basesOf, inOrder } from "./src/hostile/bases.ts";
 import { changedTables, databaseDigests } from "./src/hostile/database-digest.ts";
 import { openWire, type WireRequest } from "./src/hostile/wire-request.ts";
 import { insertSignIn } from "./src/inserted-sign-in.ts";
+import { insertSink } from "./src/inserted-sink.ts";
 
 /** Tables that the process writes in the background. */
 const ofItself = ["housekeeping", "seal", "witness"];
@@ -28,6 +29,7 @@ afterAll(async () => {
 });
 await prepare(api);
 await insertSignIn(owner);
+await insertSink(owner);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const digest = await databaseDigests(owner, ofItself);
 /** Tables that a refused request may write; all others must stay unchanged. */

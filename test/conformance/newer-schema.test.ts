@@ -6,6 +6,7 @@ import { wellMeant } from "./src/hostile/aim.ts";
 import { basesOf, inOrder } from "./src/hostile/bases.ts";
 import { openWire } from "./src/hostile/wire-request.ts";
 import { insertSignIn } from "./src/inserted-sign-in.ts";
+import { insertSink } from "./src/inserted-sink.ts";
 import { asOwner, startOne } from "./src/stack.ts";
 
 // Started at collection, since the document is the table of cases.
@@ -17,6 +18,7 @@ afterAll(async () => {
 });
 await prepare(api);
 await asOwner(database, (sql) => insertSignIn(sql));
+await asOwner(database, (sql) => insertSink(sql));
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const ordered = inOrder(operations);
 

@@ -238,6 +238,7 @@ const ofNoRequest = [
   "retention_pkey",
   "retired_month_pkey",
   "schema_migration_pkey",
+  "sink_pkey",
   "unmarked_pkey",
   "would_block_count_pkey",
   "would_block_group_in_order",

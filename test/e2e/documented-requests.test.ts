@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { enrolling, newKey } from "@svc/test-conformance/enrollment";
 import { heldHandle } from "@svc/test-conformance/handles";
 import { insertSignIn } from "@svc/test-conformance/inserted-sign-in";
+import { insertSink } from "@svc/test-conformance/inserted-sink";
 import { asOwner, startOne } from "@svc/test-conformance/stack";
 import { testBearers } from "@svc/test-support";
 import { afterAll, expect, test } from "vitest";
@@ -108,6 +109,14 @@ const story: readonly (readonly [route: string, brings?: (body: Body) => Promise
   ["GET /v1/sign-ins", async () => ({ SIGN_IN_ID: await asOwner(database, (sql) => insertSignIn(sql)) })],
   ["POST /v1/sign-ins/{sign_in_id}/end"],
   ["POST /v1/sign-ins/end"],
+  [
+    "GET /v1/sinks",
+    async () => {
+      await asOwner(database, (sql) => insertSink(sql));
+      return {};
+    },
+  ],
+  ["POST /v1/sinks/{sink}/replay"],
   ["POST /v1/identity/enroll-tokens"],
   [
     "POST /v1/identity/enrollments",

@@ -115,6 +115,10 @@ test("every value of the control plane reaches its configuration", () => {
       ["travel bookings", 7200],
     ]),
     consentWebhook: { url: new URL("https://chat.example/hooks/consent") },
+    sinks: {
+      webhook: { url: new URL("https://siem.example/rows"), format: "ocsf", authorization: "Splunk abc" },
+      otlp: { url: new URL("https://collector.example:4318/v1/logs"), authorization: "Bearer abc" },
+    },
     oauthResources: [new URL("https://tools.example/"), new URL("https://bank.example/mcp")],
     rateLimits: { perBearer: { calls: 600, seconds: 60 }, perSession: { calls: 60, seconds: 1 } },
     logLevel: "debug",

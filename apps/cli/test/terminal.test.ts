@@ -44,6 +44,7 @@ const lists = [
   ["scopes", "show", "books"],
   ["block", "list"],
   ["keys", "list"],
+  ["sink", "status"],
   ["would-block"],
   ["replay", "--manifest", fileURLToPath(new URL("../../../deploy/examples/assistant.yaml", import.meta.url))],
   ["top", "--once"],

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EvidenceFormat, evidenceFormats, idOf, writeEvidence } from "@svc/seals";
-import { waitUntil } from "@svc/test-support";
+import { freePort, startChild, waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { Webhook } from "standardwebhooks";
 import { uuidv7 } from "uuidv7";
@@ -193,6 +193,41 @@ describe("a sink", () => {
     await delivered();
     expect(await slow.accepted("webhook", { batch: claim?.batch ?? 0, entries: 1 })).toBe(false);
     expect((await status())?.undelivered).toBe(0);
+  });
+});
+
+describe("the receiver of the guide", () => {
+  const [, program = ""] = /<!-- quickstart: receiver.mjs -->\n```js\n([^]*?)```/.exec(
+    readFileSync(new URL("../../../docs/guides/siem.md", import.meta.url), "utf8"),
+  ) as RegExpExecArray;
+
+  test("takes what is signed by its secret, and nothing else", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "svc-receiver-"));
+    writeFileSync(join(cwd, "receiver.mjs"), program);
+    const port = String(await freePort());
+    const child = startChild(process.execPath, ["receiver.mjs"], { cwd, env: { PORT: port, SINK_SECRET: secret } });
+    const url = new URL(`http://127.0.0.1:${port}/`);
+    await waitUntil(
+      "it to listen",
+      async () => (await fetch(url, { method: "POST", redirect: "manual" })).status === 401,
+    );
+    await someRows();
+    await seal();
+    const undelivered = (await status())?.undelivered;
+    const forged = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
+    const format = "cloudevents";
+    const by = (signedBy: string) =>
+      webhookReceiver({ url, secret: signedBy, format, authorization: undefined }, clock);
+    const forger = deliver({ receiver: by(forged) });
+    await waitUntil("a refusal", async () => (await status())?.lastError === "answered 401");
+    await forger.close();
+    deliver({ receiver: by(secret) });
+    await delivered();
+    const taken = readFileSync(join(cwd, "rows.jsonl"), "utf8").trimEnd().split("\n");
+    expect(taken.map((line) => JSON.parse(line).type)).toContain("svc.record.decision");
+    expect(taken).toHaveLength(undelivered ?? 0);
+    await child.stop();
+    rmSync(cwd, { recursive: true });
   });
 });
 

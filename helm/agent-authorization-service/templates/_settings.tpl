@@ -13,6 +13,9 @@
       "SVC_CONSENT_TTL_SECONDS" (toString (int $settings.consentTtlSeconds))
       "SVC_CONSENT_TTL_BY_SCOPE" (join "," $settings.consentTtlByScope)
       "SVC_CONSENT_WEBHOOK" $settings.consentWebhook
+      "SVC_SINK_WEBHOOK" $settings.sinks.webhook
+      "SVC_SINK_WEBHOOK_FORMAT" $settings.sinks.webhookFormat
+      "SVC_SINK_OTLP" $settings.sinks.otlp
       "SVC_OAUTH_RESOURCES" (join "," $settings.oauthResources)
       "SVC_OBSERVE_SCOPES" (default "none" (join "," $settings.observeScopes))
       "SVC_IDENTITY_REQUIRED" (toString $settings.identityRequired)
@@ -55,6 +58,9 @@ oauthClients: SVC_OAUTH_CLIENTS
 consentWebhookSecret: SVC_CONSENT_WEBHOOK_SECRET
 signalsToken: SVC_SIGNALS_TOKEN
 signalsPollToken: SVC_SIGNALS_POLL_TOKEN
+sinkWebhookSecret: SVC_SINK_WEBHOOK_SECRET
+sinkWebhookAuthorization: SVC_SINK_WEBHOOK_AUTHORIZATION
+sinkOtlpAuthorization: SVC_SINK_OTLP_AUTHORIZATION
 {{- end -}}
 
 {{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}

@@ -19,6 +19,9 @@ export const givenSecrets = (stores: { database: string; owner: string; redis: s
     "consent-webhook-secret": `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
     "signals-token": `provider=${"signals-token-of-the-tests-".padEnd(48, "0")}`,
     "signals-poll-token": "a-token-of-the-provider",
+    "sink-webhook-secret": `whsec_${Buffer.alloc(32, 11).toString("base64")}`,
+    "sink-webhook-authorization": "Splunk abc",
+    "sink-otlp-authorization": "Bearer abc",
     "oauth-clients.json": JSON.stringify([
       { client_id: "notebook", client_name: "Notebook", redirect_uris: ["https://notebook.example/callback"] },
     ]),

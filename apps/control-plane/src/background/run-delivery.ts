@@ -25,7 +25,7 @@ export class SinkFailed extends Error {
 
 /** Delivers the sealed record to one receiver, at least once and in order, from any one process at a time. */
 export function runDelivery({ sinks, receiver, onFault, ...settings }: RunDelivery) {
-  const { fetch = globalThis.fetch, everyMs = 2_000, deadlineMs = 10_000, maxItems = 500 } = settings;
+  const { fetch = globalThis.fetch, everyMs = 2_000, deadlineMs = 10_000, maxItems = 200 } = settings;
   const { pauseMs = backoffMs } = settings;
   const { sink, url } = receiver;
   const closing = new AbortController();

@@ -8,6 +8,7 @@ import { type ConnectionFault, requireOwnServerProcess } from "../postgres/serve
 import { parseStoreAddress } from "../redis/address.ts";
 import type { StoreFault } from "../redis/fault.ts";
 import { redisGuard } from "../redis/guard.ts";
+import { failingSinks } from "./check-sinks.ts";
 import type { Config, ConfigResult } from "./config.ts";
 
 /** One result, as `svc check --json` prints it. */
@@ -89,6 +90,12 @@ async function* roleFindings(databaseUrl: string): AsyncGenerator<Finding> {
   try {
     yield* rightsFindings(sql);
     yield* schemaFindings(sql);
+    for (const { sink, fault } of await failingSinks(sql)) {
+      yield bad(
+        `the sink ${sink} takes no rows: ${fault}`,
+        "Correct its receiver or settings; svc sink status shows since when.",
+      );
+    }
   } catch (cause) {
     const { code = "no answer" } = cause as { code?: string };
     yield bad(
@@ -116,7 +123,14 @@ interface Secret {
   readonly text: string;
 }
 
-const secretsOf = ({ bearers, madeUpAdminToken, telemetryKey, keyEncryptionKey, signIn }: Config): readonly Secret[] =>
+const secretsOf = ({
+  bearers,
+  madeUpAdminToken,
+  telemetryKey,
+  keyEncryptionKey,
+  signIn,
+  sinks,
+}: Config): readonly Secret[] =>
   [
     ...bearers.admin.map(({ token }) => ({ setting: "SVC_ADMIN_TOKEN", text: token })),
     ...bearers.audit.map(({ token }) => ({ setting: "SVC_AUDIT_TOKEN", text: token })),
@@ -124,6 +138,7 @@ const secretsOf = ({ bearers, madeUpAdminToken, telemetryKey, keyEncryptionKey, 
     ...bearers.enforcement.map(({ token }) => ({ setting: "SVC_ENFORCEMENT_TOKEN", text: token })),
     ...bearers.signals.map(({ token }) => ({ setting: "SVC_SIGNALS_TOKEN", text: token })),
     { setting: "SVC_TELEMETRY_KEY", text: telemetryKey ?? "" },
+    { setting: "SVC_SINK_WEBHOOK_SECRET", text: sinks.webhook?.secret ?? "" },
     { setting: "SVC_IDP_CLIENT_SECRET", text: signIn?.clientSecret ?? "" },
     { setting: "SVC_KEY_ENCRYPTION_KEY", text: Buffer.from(keyEncryptionKey ?? []).toString("base64") },
   ].filter(({ text }) => text !== "" && text !== madeUpAdminToken);

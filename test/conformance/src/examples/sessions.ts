@@ -1,4 +1,5 @@
 import { insertSignIn } from "../inserted-sign-in.ts";
+import { insertSink } from "../inserted-sink.ts";
 import { clerkSession } from "../ledger.ts";
 import { asOwner } from "../stack.ts";
 import { admin, audit, type Examples, hops, inTurn, newName, scope, unknownId } from "./base.ts";
@@ -55,6 +56,18 @@ export const sessions: Examples = {
   "POST /v1/sign-ins/end": async (api, database) => {
     await asOwner(database, (sql) => insertSignIn(sql, "ben"));
     return inTurn(() => admin(api, "POST", "/v1/sign-ins/end", { user_sub: "ben" }));
+  },
+  "GET /v1/sinks": async (api, database) => {
+    await asOwner(database, (sql) => insertSink(sql));
+    return inTurn(() => audit(api, "GET", "/v1/sinks"));
+  },
+  "POST /v1/sinks/{sink}/replay": async (api, database) => {
+    await asOwner(database, (sql) => insertSink(sql));
+    const body = { since: "2026-01-31T08:00:00Z" };
+    return inTurn(
+      () => admin(api, "POST", "/v1/sinks/webhook/replay", body),
+      () => admin(api, "POST", "/v1/sinks/syslog/replay", body),
+    );
   },
   "POST /v1/sessions/revoke": (api) =>
     inTurn(

@@ -144,6 +144,10 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
     async (api) => ({ params: { sign_in_id: await signInId(api) }, body: { reason: "over" } }),
   ],
   "POST /v1/sign-ins/end": [withBody(() => ({ user_sub: newName(), reason: "over" }))],
+  "GET /v1/sinks": [async () => ({ params: {} })],
+  "POST /v1/sinks/{sink}/replay": [
+    async () => ({ params: { sink: "webhook" }, body: { since: "2026-01-31T08:00:00Z" } }),
+  ],
   "GET /v1/sessions/{session_id}": [withParams(session)],
   "POST /v1/sessions/{session_id}/revoke": [async (api) => ({ params: await session(api), body: { reason: "over" } })],
   "PUT /v1/blocks/{kind}/{ref}": [

@@ -16,7 +16,8 @@ interface Delivering {
   readonly limit: { items: number };
 }
 
-const maxBodyBytes = 1_048_576;
+/** Signing and rendering take the event loop: some milliseconds for so much. */
+const maxBodyBytes = 524_288;
 
 /** Sends a batch message by message. The position moves after each one that the receiver took, never before. */
 export async function deliverBatch(delivering: Delivering, claim: SinkClaim, next: SinkBatch): Promise<Delivered> {

@@ -1,4 +1,4 @@
-import { block, lastPage, type Row, session, sessionRow, signIn, signInRow, t } from "./shared.ts";
+import { block, lastPage, type Row, session, sessionRow, signIn, signInRow, sink, sinkRow, t } from "./shared.ts";
 
 export const manifest = { scopes: { expenses: { hop_budget: 4 } } };
 const registration = { agent_id: "id", manifest_version: 2, status: "attested" };
@@ -179,6 +179,15 @@ export const adminRows: readonly Row[] = [
     bearer: "admin-bearer",
     response: [200, { ended: 2 }],
     want: 2,
+  },
+  {
+    name: "replaySink",
+    call: (svc) => svc.admin.replaySink("webhook", new Date(t)),
+    route: "POST /v1/sinks/webhook/replay",
+    body: { since: t },
+    bearer: "admin-bearer",
+    response: [200, sinkRow],
+    want: sink,
   },
   {
     name: "setBlock",

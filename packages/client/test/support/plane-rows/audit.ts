@@ -1,4 +1,4 @@
-import { block, lastPage, type Row, session, sessionRow, signIn, signInRow, t } from "./shared.ts";
+import { block, lastPage, type Row, session, sessionRow, signIn, signInRow, sink, sinkRow, t } from "./shared.ts";
 
 const hopRow = {
   hop: 1,
@@ -268,6 +268,14 @@ export const auditRows: readonly Row[] = [
     bearer: "audit-bearer",
     response: [200, { data: [signInRow], page: lastPage }],
     want: { data: [signIn], page: { nextCursor: null, limit: 50 } },
+  },
+  {
+    name: "sinks",
+    call: (svc) => svc.audit.sinks(),
+    route: "GET /v1/sinks",
+    bearer: "audit-bearer",
+    response: [200, { data: [sinkRow], page: lastPage }],
+    want: { data: [sink], page: { nextCursor: null, limit: 50 } },
   },
   {
     name: "blocks",

@@ -54,6 +54,28 @@ export const signIn = {
   endedAt: t,
   endedBy: "alice",
 };
+export const sinkRow = {
+  sink: "webhook",
+  batch: 7,
+  undelivered: 3,
+  lag_seconds: 61,
+  delivered_at: t,
+  failures: 1,
+  failing_since: t,
+  last_error: "answered 503",
+  retry_at: null,
+};
+export const sink = {
+  sink: "webhook",
+  batch: 7,
+  undelivered: 3,
+  lagSeconds: 61,
+  deliveredAt: t,
+  failures: 1,
+  failingSince: t,
+  lastError: "answered 503",
+  retryAt: null,
+};
 export const session = {
   sessionId: "s",
   status: "active",
