@@ -197,8 +197,8 @@ describe("a sink", () => {
 });
 
 describe("the receiver of the guide", () => {
-  const [, program = ""] = /<!-- quickstart: receiver.mjs -->\n```js\n([^]*?)```/.exec(
-    readFileSync(new URL("../../../docs/guides/siem.md", import.meta.url), "utf8"),
+  const [, program = ""] = /<!-- quickstart: receiver.mjs -->\n```js\n([\s\S]*?)```/.exec(
+    readFileSync(new URL("../../../docs/guides/siem.md#a-receiver-that-verifies", import.meta.url), "utf8"),
   ) as RegExpExecArray;
 
   test("takes what is signed by its secret, and nothing else", async () => {

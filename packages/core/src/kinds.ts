@@ -83,7 +83,7 @@ export type ConsoleRole = (typeof consoleRoles)[number];
 export const signInStatuses = ["active", "expired", "ended"] as const;
 export type SignInStatus = (typeof signInStatuses)[number];
 
-/** Where the record is delivered (docs/guides/siem.md). */
+/** Where the record is delivered (docs/guides/siem.md#what-is-guaranteed). */
 export const sinkNames = ["webhook", "otlp"] as const;
 export type SinkName = (typeof sinkNames)[number];
 

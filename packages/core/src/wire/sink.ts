@@ -2,7 +2,7 @@ import { z } from "zod";
 import { sinkNames } from "../kinds.ts";
 import { instant, page, timestamp } from "./parts.ts";
 
-/** Bodies of the record's sinks (docs/guides/siem.md). */
+/** Bodies of the record's sinks (docs/guides/siem.md#what-is-guaranteed). */
 
 export const sinkRead = z
   .object({

@@ -57,7 +57,7 @@ export function otlpReceiver({ url, authorization }: OtlpSettings, clock: Clock,
   };
 }
 
-/** By OpenTelemetry's semantic conventions where these have a name, else by those of the spans (docs/reference/telemetry.md). */
+/** By OpenTelemetry's semantic conventions where these have a name, else by those of the spans (docs/reference/telemetry.md#span-attributes). */
 function attributesOf({ uid, actor, sessionId, target, targetKind, failure, operation, type }: EvidenceEvent) {
   return {
     "log.record.uid": uid,

@@ -1,4 +1,4 @@
--- How far each sink has the record: docs/guides/siem.md. Present state, not record: the sealed rows are the outbox.
+-- How far each sink has the record: docs/guides/siem.md#what-is-guaranteed. Present state, not record: the sealed rows are the outbox.
 create table sink (
   name text primary key,
   -- Delivered whole.
