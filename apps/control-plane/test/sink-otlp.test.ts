@@ -62,14 +62,16 @@ test("a stand-in for a collector gets each row as a log record with its evidence
     "service.version": "1.2.3",
   });
   expect(within(body, 1, 2, 1, 1).map(textOf)).toEqual(["svc.record"]);
-  const records = within(body, 1, 2, 2).map(({ bytes }): Record<string, unknown> => ({
-    ...attributesIn(bytes, 6),
-    name: textOf(within(bytes, 12)[0]),
-    severity: within(bytes, 2)[0]?.value,
-    timeMs: Number((within(bytes, 1)[0]?.value ?? 0n) / 1_000_000n),
-    observedMs: Number((within(bytes, 11)[0]?.value ?? 0n) / 1_000_000n),
-    leaf: JSON.parse(textOf(within(bytes, 5, 1)[0])).leaf,
-  }));
+  const records = within(body, 1, 2, 2).map(
+    ({ bytes }): Record<string, unknown> => ({
+      ...attributesIn(bytes, 6),
+      name: textOf(within(bytes, 12)[0]),
+      severity: within(bytes, 2)[0]?.value,
+      timeMs: Number((within(bytes, 1)[0]?.value ?? 0n) / 1_000_000n),
+      observedMs: Number((within(bytes, 11)[0]?.value ?? 0n) / 1_000_000n),
+      leaf: JSON.parse(textOf(within(bytes, 5, 1)[0])).leaf,
+    }),
+  );
   const of = ({ action_id: id }: { action_id: string }) =>
     records.find((each) => each["log.record.uid"] === `decision/${id}`);
   expect(of(allow)).toMatchObject({
