@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { AuthzClient } from "@svc/client";
 import { type DevStack, programOf, spawnDev } from "@svc/test-support";
+import postgres from "postgres";
 import { stringify } from "yaml";
 
 const fileServer = import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js");
@@ -30,6 +31,7 @@ export async function openExampleStack(): Promise<ExampleStack> {
   const folder = mkdtempSync(join(tmpdir(), "svc-examples-"));
   const stack = await spawnDev(["--with-example", "--port", "0"]);
   await writeFiles(stack, folder);
+  await registerSink(stack);
   const found = await observeACallThatWouldBeBlocked(stack);
   const here = (line: string) => withAddresses(line, stack, folder, found);
   return {
@@ -69,6 +71,12 @@ const environmentOf = async (stack: DevStack, folder: string): Promise<NodeJS.Pr
   SVC_KEY_ENCRYPTION_KEY: randomBytes(32).toString("base64"),
   KID: await formerKey(stack),
 });
+
+/** As a control plane with the setting does. */
+async function registerSink({ database_url: url }: DevStack): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql`insert into sink (name, batch) values ('webhook', 0)`.finally(() => sql.end());
+}
 
 /** What the examples find in their folder. */
 async function writeFiles(stack: DevStack, folder: string): Promise<void> {

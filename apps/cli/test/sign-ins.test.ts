@@ -44,6 +44,20 @@ test("svc sign-ins end --user ends all of a person, after a confirmation", async
   expect((await stack.svc("sign-ins", "list", "--user", "eva")).stdout).toContain("active");
 });
 
+test("svc sink shows where the record is delivered and why not, and has it delivered again", async () => {
+  expect((await stack.svc("sink", "status")).stdout).toContain("SVC_SINK_WEBHOOK");
+  expect(await stack.svc("sink", "replay", "webhook", "--since", "1h")).toMatchObject({ code: 1 });
+  await sql`
+    insert into sink (name, batch, failures, failing_since, last_error) values ('webhook', 3, 2, now(), 'answered 503')`;
+  const { stdout } = await stack.svc("sink", "status");
+  expect(stdout).toMatch(
+    /^sink +state +undelivered +lag +delivered +failing +error\nwebhook +failing +\d+ +0s +-? +\d+s +answered 503\n$/,
+  );
+  const replayed = await stack.svc("sink", "replay", "webhook", "--since", "30d");
+  expect(replayed).toMatchObject({ code: 0, stdout: "0 rows will be delivered to webhook\n" });
+  expect(await stack.json("sink", "status", "-o", "json")).toMatchObject([{ sink: "webhook", batch: 0 }]);
+});
+
 test.each([[[]], [["some-id", "--user", "ada"]]])("svc sign-ins end %j is not tried", async (words) => {
   const { code, stderr } = await stack.svc("sign-ins", "end", ...words);
   expect(code).toBe(2);
