@@ -14,7 +14,7 @@
       "SVC_CONSENT_TTL_BY_SCOPE" (join "," $settings.consentTtlByScope)
       "SVC_CONSENT_WEBHOOK" $settings.consentWebhook
       "SVC_SINK_WEBHOOK" $settings.sinks.webhook
-      "SVC_SINK_WEBHOOK_FORMAT" $settings.sinks.webhookFormat
+      "SVC_SINK_WEBHOOK_FORMAT" (ternary $settings.sinks.webhookFormat "" (ne $settings.sinks.webhook ""))
       "SVC_SINK_OTLP" $settings.sinks.otlp
       "SVC_OAUTH_RESOURCES" (join "," $settings.oauthResources)
       "SVC_OBSERVE_SCOPES" (default "none" (join "," $settings.observeScopes))
