@@ -69,8 +69,11 @@ describe("in light and dark mode, at 375 and 1440 px", () => {
     ["the map", () => "/console/map"],
     ["a person", () => "/console/person?sub=ada%40example.com"],
     ["a tool", () => "/console/tool?name=http:ledger/read_entry"],
+    ["a search with results", () => "/console/search?q=expense"],
+    ["a search without results", () => "/console/search?q=nothing"],
+    ["a wrong filter", () => "/console/decisions?outcome=perhaps&since=soon&nonsense=1"],
     ["a page that is not there", () => "/console/nowhere"],
-    ["a refused address", () => "/console/decisions?outcome=perhaps"],
+    ["a refused address", () => "/console/decisions?outcome=deny&outcome=allow"],
   ])("%s passes the accessibility rules, and fits the width", async (_name, pathOf) => {
     expect(await everywhere((page) => page.goto(pathOf(stand)))).toEqual([]);
   });

@@ -69,6 +69,11 @@ describe("the longest names, also with a direction mark, fit the window in light
     ["the decisions of an agent", () => `/console/decisions${query({ agent })}`],
     ["an allowed action", () => `/console/actions/${created.allowed}`],
     ["a denied action", () => `/console/actions/${created.denied}`],
+    [
+      "the decisions of a person and a tool",
+      () => `/console/decisions${query({ user_sub: userSub, target: longNames.web })}`,
+    ],
+    ["the search for a part of their names", () => `/console/search${query({ q: "http:" })}`],
     ["the would-block review", () => "/console/would-block"],
     ["the would-block review of a scope", () => `/console/would-block${query({ scope })}`],
     ["the scopes", () => "/console/scopes"],

@@ -1,7 +1,7 @@
 import { denyReasons } from "@svc/core";
 import { html } from "hono/html";
 import { eventNames } from "../event-words.ts";
-import { count, href, link, type Markup, time } from "../markup.ts";
+import { count, href, link, type Markup, plural, time } from "../markup.ts";
 import { actionPath, agentPath, personPath, scopePath, sessionPath, toolPath } from "../places.ts";
 import type { Match } from "../ports.ts";
 import { searchPath } from "../search-box.ts";
@@ -33,7 +33,7 @@ export const searchPage: Page = {
     if (only !== undefined && (exact.length === 1 || results.length === 1)) return seeOther(only.to);
     return {
       title: "Search",
-      body: html`${text !== "" && html`<p class="lead">${count(results.length)} results for <code>${text}</code></p>`}
+      body: html`${text !== "" && html`<p class="lead">${plural(results.length, "result")} for <code>${text}</code></p>`}
 ${table({
   caption: "Whole ids and names first",
   columns: [
