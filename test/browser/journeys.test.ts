@@ -68,7 +68,7 @@ describe("a visitor", () => {
     await page.getByRole("link", { name: "the session touched untrusted data" }).click();
     await page.waitForURL("**/console/decisions?deny_reason=TAINT_BLOCKED");
     await page.locator(`a[href="/console/actions/${stand.story.tainted}"]`).click();
-    expect(await page.locator(".notice").textContent()).toContain("(TAINT_BLOCKED)");
+    expect(await page.locator(".notice").first().textContent()).toContain("(TAINT_BLOCKED)");
     const decisive = page.getByRole("row").filter({ hasText: "no: denied" });
     expect(await decisive.textContent()).toContain("mcp:web/fetch");
     expect(await page.getByRole("img", { name: /^Delegation chain/ }).getAttribute("aria-label")).toBe(

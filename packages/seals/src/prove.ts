@@ -1,7 +1,7 @@
 import { idBefore } from "./entries.ts";
 import { leafOf, type Row } from "./leaf.ts";
 import { makeProof, type Proof } from "./proof.ts";
-import { type RecordReader, readLastBatch, readSealFrom, type SealRow } from "./record-reader.ts";
+import { type RecordReader, readLastBatch, readSealFrom, readStatementFrom } from "./record-reader.ts";
 import { entriesOf, type TamperedRow } from "./rows.ts";
 import { rowsQuery } from "./rows-query.ts";
 import { readSeal, type Seal } from "./seal.ts";
@@ -44,25 +44,26 @@ async function readRow(reader: RecordReader, source: Source, id: string, format:
 async function findSeal(reader: RecordReader, source: Source, id: string) {
   let low = 1;
   let high = (await readLastBatch(reader)) + 1;
-  let found: { readonly seal: Seal; readonly stored: SealRow } | undefined;
+  let found: Seal | undefined;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const at = await readableFrom(reader, middle);
-    if (at === undefined || at.seal.ranges[source].through >= id) {
+    if (at === undefined || at.ranges[source].through >= id) {
       found = at ?? found;
       high = middle;
-    } else low = at.stored.batch + 1;
+    } else low = at.batch + 1;
   }
-  return found;
+  const stored = found && (await readSealFrom(reader, found.batch));
+  return found && stored && { seal: found, stored };
 }
 
 /** The first seal of that number or a higher one; what is none is passed over. */
-async function readableFrom(reader: RecordReader, from: number) {
+async function readableFrom(reader: RecordReader, from: number): Promise<Seal | undefined> {
   for (let batch = from; ; ) {
-    const stored = await readSealFrom(reader, batch);
+    const stored = await readStatementFrom(reader, batch);
     if (stored === undefined) return undefined;
     const seal = readSeal(stored.statement)?.seal;
-    if (seal?.batch === stored.batch) return { seal, stored };
+    if (seal?.batch === stored.batch) return seal;
     batch = stored.batch + 1;
   }
 }

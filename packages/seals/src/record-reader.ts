@@ -69,6 +69,14 @@ export async function readSealFrom(reader: RecordReader, batch: number): Promise
   return row && sealRow.parse(row);
 }
 
+/** The same without its list. */
+export async function readStatementFrom(reader: RecordReader, batch: number): Promise<StoredSeal | undefined> {
+  const text = `select s.batch::text as batch, s.statement from public.seal s where s.batch >= $1::bigint
+    order by s.batch limit 1`;
+  const [row] = await reader.query({ text, values: [String(batch)] });
+  return row && { batch: Number(row.batch), statement: row.statement ?? "" };
+}
+
 export async function readLastBatch(reader: RecordReader): Promise<number> {
   const [row] = await reader.query({
     text: "select coalesce(max(batch), 0)::text as batch from public.seal",
