@@ -48,6 +48,8 @@ test("a target is shown with each comparison; an unmeasured one is named", () =>
 test("without a part all are measured, and an unknown part is refused with the list of parts", () => {
   expect(readOptions([])).toMatchObject({ parts: ["hop", "peers", "curves"], isQuick: false });
   expect(readOptions(["peers", "--quick", "--json"])).toMatchObject({ parts: ["peers"], isQuick: true, json: true });
-  expect(() => readOptions(["hops"])).toThrow("there is no part hops: try hop, peers, curves, telemetry or agentdojo");
+  expect(() => readOptions(["hops"])).toThrow(
+    "there is no part hops: try hop, peers, curves, telemetry, push or agentdojo",
+  );
   expect(readOptions(["--help"])).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { benchAgentDojo } from "./agentdojo/main.ts";
 import { percent } from "./measure/trial.ts";
 import { readOptions, usage } from "./options.ts";
+import { benchPush } from "./push.ts";
 import { plotsOf } from "./report/curves.ts";
 import { changesSince, type KeptRun, keepRun, readHistory, toKeptRun } from "./report/history.ts";
 import { drawPlot } from "./report/plot.ts";
@@ -20,6 +21,10 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 async function main(args: readonly string[]): Promise<void> {
   if (args[0] === "telemetry") return benchTelemetry(args.slice(1));
   if (args[0] === "agentdojo") return benchAgentDojo(buildFirst);
+  if (args[0] === "push") {
+    buildFirst();
+    return benchPush(args.slice(1));
+  }
   const options = readOptions(args);
   if (options === undefined) return console.log(usage);
   buildFirst();

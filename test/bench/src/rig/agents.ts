@@ -1,5 +1,5 @@
 import { admin, post } from "./admin.ts";
-import { authorizeBody, exchangeBody } from "./hop-bodies.ts";
+import { authorizeBody, exchangeBody, type HopTarget } from "./hop-bodies.ts";
 import { readTool, writeTool } from "./stack.ts";
 
 /** A session and an agent's token of it. */
@@ -53,27 +53,26 @@ export async function delegate(
 ): Promise<Credential> {
   const consent = await admin<ConsentAnswer>(controlPlaneUrl, "/v1/consent", { scope: line.scope, user_sub: "bench" });
   let credential = { sessionId: consent.session_id, token: consent.root_grant };
-  for (const agent of line.agents.slice(0, chain)) {
-    credential = { ...credential, token: await takeHop(controlPlaneUrl, credential, agent, dataClass) };
+  for (const target of line.agents.slice(0, chain)) {
+    const delegation = { target, targetKind: "agent" as const, dataClass };
+    credential = { ...credential, token: await takeHop(controlPlaneUrl, credential, delegation) };
   }
   return credential;
 }
 
-async function takeHop(
+/** The narrowed token for a target. */
+export async function takeHop(
   controlPlaneUrl: string,
   { sessionId, token }: Credential,
-  agent: string,
-  dataClass: string,
+  target: HopTarget,
 ): Promise<string> {
-  const target = { target: agent, targetKind: "agent" as const, dataClass };
   const decision = await post<{ action_id: string; decision: string }>(
     `${controlPlaneUrl}/v1/authorize`,
     token,
     "application/json",
     authorizeBody(sessionId, target),
   );
-  if (decision.decision !== "allow")
-    throw new Error(`the delegation to ${agent} was denied: ${JSON.stringify(decision)}`);
+  if (decision.decision !== "allow") throw new Error(`${target.target} was denied: ${JSON.stringify(decision)}`);
   const answer = await post<{ access_token: string }>(
     `${controlPlaneUrl}/v1/token/exchange`,
     undefined,
