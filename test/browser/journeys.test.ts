@@ -1,8 +1,20 @@
-import { requires, testBearers } from "@svc/test-support";
-import type { Browser, Page } from "playwright-core";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { programOf, requires, testBearers, waitUntil } from "@svc/test-support";
+import {
+  type OpenIdProvider,
+  signInClient,
+  signInSettings,
+  startOpenIdProvider,
+} from "@svc/test-support/openid-provider";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { launchBrowser, signIn, visit } from "./src/chromium.ts";
-import { writeHistory } from "./src/history.ts";
+import { databaseOf } from "./src/cost.ts";
+import { booking, writeHistory } from "./src/history.ts";
 import { type Stand, startStand } from "./src/stand.ts";
 
 const { describe, test } = requires("chromium");
@@ -10,13 +22,18 @@ const { describe, test } = requires("chromium");
 // A browser on a busy machine is slow.
 let stand: Stand;
 let browser: Browser;
+let provider: OpenIdProvider;
 beforeAll(async () => {
-  [stand, browser] = await Promise.all([startStand(), launchBrowser()]);
+  provider = await startOpenIdProvider({ clients: [signInClient()] });
+  const settings = { ...signInSettings(provider), SVC_CONSOLE_ROLES: "platform=admin" };
+  [stand, browser] = await Promise.all([startStand(settings), launchBrowser()]);
   await writeHistory(stand.database, stand.story, { decisions: 600, spanMs: 86_400_000 });
+  await writeHistory(stand.database, stand.story, { decisions: 1, spanMs: 3_600_000, of: [booking] });
 });
 afterAll(async () => {
   await browser?.close();
   await stand?.stop();
+  await provider?.stop();
 });
 
 /** A signed-in visitor, and all errors of their browser. */
@@ -207,4 +224,66 @@ test("stored markup is shown as text in the browser, and does not run or load", 
   }
   expect(dialogs).toBe(0);
   expect(complaints).toEqual([]);
+});
+
+describe("an administrator who investigates a booking", () => {
+  const run = promisify(execFile);
+  let clicks = 0;
+  const click = async (target: Locator): Promise<void> => {
+    clicks += 1;
+    await target.click();
+  };
+
+  async function administrator(): Promise<Page> {
+    const page = await visit(browser, stand.plane.url);
+    await page.goto("/sign-in?next=/console");
+    await page.getByLabel("Another login").fill("ada");
+    await page.getByRole("button", { name: "Continue", exact: true }).click();
+    await page.waitForURL("**/console");
+    return page;
+  }
+
+  /** As the page prints it, without this service's database or a bearer. */
+  async function verify(page: Page, folder: string): Promise<string> {
+    const printed = (await page.locator("pre", { hasText: "svc audit verify --jwks" }).first().textContent()) ?? "";
+    const [, ...args] = printed.trim().split(" ");
+    const { stdout } = await run(process.execPath, [programOf("@svc/cli/main"), ...args], { cwd: folder, env: {} });
+    return stdout;
+  }
+
+  test("finds whose consent let it happen, what else the session touched, proves it and stops it: seven clicks, one command", async () => {
+    const database = databaseOf(stand.database);
+    await waitUntil("the history to be sealed", async () => (await database.sealedRows()) >= 601);
+    await database.end();
+    const folder = await mkdtemp(join(tmpdir(), "svc-investigation-"));
+    const page = await administrator();
+
+    await click(page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Decisions" }));
+    await page.getByLabel("Target", { exact: true }).fill("http:travel/book");
+    await page.getByLabel("Outcome").selectOption("allow");
+    await click(page.getByRole("button", { name: "Filter" }));
+    await click(page.locator("tbody td:last-child a"));
+    expect(await page.getByRole("img", { name: /^Delegation chain/ }).count()).toBe(1);
+    const consent = page.locator("dl.facts div").filter({ hasText: /^Consent/ });
+    expect(await consent.textContent()).toContain("ada@example.com");
+
+    const download = page.waitForEvent("download");
+    await click(page.getByRole("link", { name: "Download the evidence of this decision" }));
+    const file = await download;
+    await file.saveAs(join(folder, file.suggestedFilename()));
+    expect(await verify(page, folder)).toContain("http:travel/book");
+
+    const session = page.locator("dl.facts div").filter({ hasText: /^Session/ });
+    await click(session.getByRole("link"));
+    await page.waitForURL("**/console/sessions/*");
+    expect(await page.locator("main").textContent()).toContain("http:travel/search");
+
+    await click(page.getByRole("link", { name: "End this session" }));
+    await page.getByLabel("Reason, kept in the record").fill("the customer never asked for this booking");
+    await click(page.getByRole("button", { name: "End this session" }));
+    await page.getByRole("status").filter({ hasText: "1 session ended." }).waitFor();
+    expect(await page.locator("dl.facts").first().textContent()).toContain("the customer never asked for this booking");
+    expect(clicks).toBe(7);
+    await rm(folder, { recursive: true });
+  });
 });

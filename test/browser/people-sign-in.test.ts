@@ -75,7 +75,7 @@ describe.each(schemes)(
       expect(await examine(page)).toEqual([]);
       await page.getByRole("link", { name: "Block this agent" }).click();
       expect(await examine(page)).toEqual([]);
-      await page.getByLabel("Reason").fill("it books what no person asked for");
+      await page.getByLabel("Reason, kept in the record").fill("it books what no person asked for");
       await page.getByRole("button", { name: "Block this agent" }).click();
       await page.waitForURL("**/console/agents/planner?*");
       await page.getByText("is blocked.").waitFor();
@@ -85,7 +85,7 @@ describe.each(schemes)(
       expect(await examine(page)).toEqual([]);
       await page.goto("/console/denials");
       await page.getByRole("link", { name: "Lift the block" }).click();
-      await page.getByLabel("Reason").fill("it was misread");
+      await page.getByLabel("Reason, kept in the record").fill("it was misread");
       await page.getByRole("button", { name: "Lift the block" }).click();
       await page.getByText("is lifted.").waitFor();
     });

@@ -20,6 +20,9 @@ const crm = { ...entries, target: "http:crm/read_contact", dataClass: "crm.conta
 const trip = { session: 2, agent: "planner", target: "http:travel/search", dataClass: "travel.offers" };
 const web = { session: 1, agent: "researcher", target: "mcp:web/fetch", dataClass: "web", tainted: true };
 
+/** One that was allowed, before the tool was blocked. */
+export const booking: Kind = { ...trip, share: 1, target: "http:travel/book", dataClass: "travel.bookings" };
+
 const kinds: readonly Kind[] = [
   { ...entries, share: 0.44 },
   { ...trip, share: 0.27 },
@@ -32,6 +35,12 @@ const kinds: readonly Kind[] = [
   { ...trip, share: 0.015, dataClass: "travel.bookings", reason: "SCOPE_NOT_CONSENTED", enforced: false },
 ];
 
+interface History {
+  readonly decisions: number;
+  readonly spanMs: number;
+  readonly of?: readonly Kind[];
+}
+
 /**
  * A history that no caller can make: decisions over a span that ends now, with busy and quiet hours, written into the
  * log in order, as the service does.
@@ -40,18 +49,19 @@ const kinds: readonly Kind[] = [
 export async function writeHistory(
   { appUrl }: Pick<TestDatabase, "appUrl">,
   { sessions }: Story,
-  { decisions, spanMs }: { readonly decisions: number; readonly spanMs: number },
+  { decisions, spanMs, of = kinds }: History,
 ): Promise<void> {
   const sql = postgres(appUrl, { max: 1, onnotice: () => {} });
-  const alike = kinds.map((kind) => columnsOf(kind, sessions, Math.round(decisions * kind.share)));
+  const alike = of.map((kind) => columnsOf(kind, sessions, Math.round(decisions * kind.share)));
   try {
-    // An identifier holds its time (RFC 9562 section 5.7), as in the service.
+    // An identifier holds its time, version and variant (RFC 9562 section 5.7), as in the service.
     await sql`
       insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
         data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
         guarantee_level, parent_action_id, decided_at)
       select
-        (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 20))::uuid,
+        (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
+          || overlay(overlay(substr(md5(random()::text), 1, 20) placing '7' from 1) placing '8' from 5))::uuid,
         2, session_id, 'authorize', 2, array[agent], agent, target, 'tool', data_class,
         case when reason is null then 'allow' else 'deny' end, reason, coalesce(reason = 'SCOPE_NOT_CONSENTED', false),
         enforced, false, taint, taint_source, policy_version, 'network', null, at
