@@ -4,7 +4,7 @@ import type { Pool } from "../database.ts";
 import { mostUncounted } from "./places.ts";
 
 /** Adds up the counts of kinds of calls, and from the log what is not counted yet. It reads no counted row of the log. */
-export const wouldBlockScopeReads = ({ rows, sql }: Pool): Pick<AuditReads, "observedByScope"> => ({
+export const wouldBlockScopeReads = ({ rows }: Pool): Pick<AuditReads, "observedByScope"> => ({
   observedByScope: (kinds) => rows<ScopeCount>`
     select k.scope, sum(k.count)::float8 as count from (
       (select c.scope, c.count from (
