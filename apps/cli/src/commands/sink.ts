@@ -1,5 +1,5 @@
 import type { SinkRead } from "@svc/client";
-import { type SinkName, sinkNames } from "@svc/core";
+import { type SinkName, sinkNames } from "@svc/core/closed-sets";
 import { Argument, Command } from "commander";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
