@@ -45,7 +45,6 @@ ${blocks.length > 0 && html`<section><h2>Emergency blocks</h2>${blockTable(block
 ${barChart(overTime(tally))}
 ${tally.isCut && html`<p class="quiet">Only its newest ${count(countedDecisions)} decisions are counted, from ${time(tally.sinceMs)} on.</p>`}</section>
 <section><h2>Tools and agents that it calls</h2>${targetTable(agent, policies, calls)}</section>
-<div class="columns">
 <section><h2>Callers</h2>${callerTable(agent, policies, callers)}
 <p class="quiet">Callers are counted among the newest ${count(searchedDecisions)} decisions.</p></section>
 <section><h2>Deny reasons</h2>${reasonTable(calls, { agent })}</section>
@@ -57,7 +56,6 @@ ${table({
   whenEmpty: "No active session has a delegation to it.",
 })}
 ${sessions.next && html`<p>${link(href("/console/sessions", { agent, status: "active" }), "All active sessions")}</p>`}</section>
-</div>
 <section><h2>Manifest versions</h2>
 ${isFirst && forceNotice(versions.rows)}
 ${versions.rows.map((version, index) => versionSection(version, versions.rows[index + 1] ?? versions.next))}
