@@ -88,7 +88,9 @@ async function* readOnce(ports: PushPorts, follow: FollowPush): AsyncGenerator<S
     return next.finally(cancel);
   };
   try {
-    const { status, headers, body } = await beforeSilence(ports.fetch(...requestOf(follow, cutting.signal)));
+    const { status, headers, body } = await beforeSilence(
+      ports.fetch(addressOf(follow), { headers: headersOf(follow), redirect: "manual", signal: cutting.signal }),
+    );
     if (status !== 200) throw new PushFault(`status ${status}`, status);
     if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) throw new PushFault("no event stream");
     const decoder = new TextDecoder();
@@ -103,16 +105,17 @@ async function* readOnce(ports: PushPorts, follow: FollowPush): AsyncGenerator<S
   }
 }
 
-function requestOf({ url, token, sinceMs, lastEventId }: FollowPush, signal: AbortSignal): [string, PushRequest] {
+/** Where to begin is asked for by the id, or else by the time. */
+function addressOf({ url, sinceMs, lastEventId }: FollowPush): string {
   const since = lastEventId === undefined ? sinceMs?.() : undefined;
-  const headers = {
-    accept: "text/event-stream",
-    authorization: `Bearer ${token}`,
-    ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-  };
-  const query = since === undefined ? "" : `?since=${new Date(since).toISOString()}`;
-  return [url + query, { headers, redirect: "manual", signal }];
+  return since === undefined ? url : `${url}?since=${new Date(since).toISOString()}`;
 }
+
+const headersOf = ({ token, lastEventId }: FollowPush) => ({
+  accept: "text/event-stream",
+  authorization: `Bearer ${token}`,
+  ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+});
 
 /** From half of `ms` to one and a half times as long. */
 function pause({ random, after }: PushPorts, ms: number, signal: AbortSignal): Promise<void> {
