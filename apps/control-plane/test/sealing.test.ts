@@ -8,7 +8,7 @@ import { connect, poolOf } from "../src/postgres/database.ts";
 import { retention } from "../src/postgres/retention.ts";
 import { settledMoments } from "../src/postgres/seals/record-seals.ts";
 import { recorder } from "./decision-rows.ts";
-import { aKey, auditConnection, examine, sealEverything, sealer } from "./sealing.ts";
+import { aKey, auditConnection, examine, openEvent, sealEverything, sealer } from "./sealing.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();
@@ -81,23 +81,13 @@ describe("every row of the record", () => {
 
 describe("an open transaction", () => {
   test("delays the sealing of later rows until it ends, and its rows are sealed with them", async () => {
-    const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
-    const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const eventId = uuidv7();
-    const open = late.begin(async (tx) => {
-      await tx`insert into administrative_event (event_id, kind, ts, actor) values (${eventId}, 'block_set', now(), 'a')`;
-      written.resolve();
-      await mayCommit.promise;
-    });
-    await written.promise;
+    const late = await openEvent(plane.database.appUrl);
     const before = await batches();
     await someRows();
     const seals = sealer(service, () => first);
     for (let n = 0; n < 3; n++) await seals.seal();
     expect(await batches()).toBe(before);
-    mayCommit.resolve();
-    await open;
-    await late.end();
+    await late.commit();
     await sealEverything(seals);
     expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
   });

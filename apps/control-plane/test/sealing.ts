@@ -11,6 +11,7 @@ import {
 import { waitUntil } from "@svc/test-support";
 import { generatePrivateJwk, importIssuerKey, type SigningKey, verificationKeyOf } from "@svc/tokens";
 import postgres from "postgres";
+import { uuidv7 } from "uuidv7";
 import type { RecordSeals } from "../src/ports/record-seals.ts";
 import { authenticity } from "../src/postgres/authenticity.ts";
 import { poolOf, type Sql } from "../src/postgres/database.ts";
@@ -104,4 +105,25 @@ export async function examineAfter(
   });
   if (report === undefined) throw new Error("nothing was examined");
   return report;
+}
+
+/** An event in a transaction that stays open until `commit`. */
+export async function openEvent(url: string): Promise<{ readonly eventId: string; commit(): Promise<void> }> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const eventId = uuidv7();
+  const open = sql.begin(async (tx) => {
+    await tx`insert into administrative_event (event_id, kind, ts, actor) values (${eventId}, 'block_set', now(), 'a')`;
+    written.resolve();
+    await mayCommit.promise;
+  });
+  await written.promise;
+  return {
+    eventId,
+    async commit() {
+      mayCommit.resolve();
+      await open;
+      await sql.end();
+    },
+  };
 }

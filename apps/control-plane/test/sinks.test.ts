@@ -13,7 +13,7 @@ import { connect, poolOf } from "../src/postgres/database.ts";
 import { retention } from "../src/postgres/retention.ts";
 import { sinks } from "../src/postgres/sinks.ts";
 import { recorder } from "./decision-rows.ts";
-import { aKey, auditConnection, marks, readerOf, sealEverything, sealer } from "./sealing.ts";
+import { aKey, auditConnection, marks, openEvent, readerOf, sealEverything, sealer } from "./sealing.ts";
 import { type Answering, startSinkReceiver } from "./sink-receiver.ts";
 import { startPlane } from "./support.ts";
 
@@ -149,26 +149,16 @@ describe("a sink", () => {
   });
 
   test("gets a row whose transaction commits after newer rows, and in its place", async () => {
-    const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
-    const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const eventId = uuidv7();
-    const open = late.begin(async (tx) => {
-      await tx`insert into administrative_event (event_id, kind, ts, actor) values (${eventId}, 'block_set', now(), 'a')`;
-      written.resolve();
-      await mayCommit.promise;
-    });
-    await written.promise;
+    const late = await openEvent(plane.database.appUrl);
     const { action_id: newer } = await record();
     deliver();
     const seals = sealer(service, () => key);
     for (let n = 0; n < 5; n++) await seals.seal();
     expect(names()).not.toContain(`decision/${newer}`);
-    mayCommit.resolve();
-    await open;
-    await late.end();
+    await late.commit();
     await seal();
     await delivered();
-    expect(names()).toEqual(expect.arrayContaining([`decision/${newer}`, `event/${eventId}`]));
+    expect(names()).toEqual(expect.arrayContaining([`decision/${newer}`, `event/${late.eventId}`]));
   });
 
   test("gets each row from one of two processes, and from the other one at once where that ends", async () => {

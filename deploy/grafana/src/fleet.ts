@@ -73,7 +73,7 @@ export const fleet: Dashboard = {
       }),
       timeseries(
         "Budget burn of the overhead objective",
-        "1 uses the month's budget (1% of calls slower than 50 ms) in a month; 14.4 in two days, which pages. Of all enforcement points, whatever is selected.",
+        "1 uses the month's budget (1% of calls slower than 50 ms) in a month; 14.4 in two days, which pages. The variables do not narrow it.",
         { unit: "short", yellow: 6, red: 14.4 },
         {
           "over 5 min": "svc:pep_overhead_slow:ratio_rate5m / 0.01",

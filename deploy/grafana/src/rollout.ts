@@ -74,7 +74,7 @@ export const rollout: Dashboard = {
       ),
       stacked(
         "Recorded denies by reason",
-        "Of both modes: in observe mode these are the calls that enforcement would block. *_NOT_DECLARED needs a manifest, SCOPE_NOT_CONSENTED a consent; the others are intended. Of all control planes, whatever is selected.",
+        "Of both modes: in observe mode these are the calls that enforcement would block. *_NOT_DECLARED needs a manifest, SCOPE_NOT_CONSENTED a consent; the others are intended. The variables do not narrow it.",
         { unit: "ops", console: "/decisions?outcome=deny&reason={{reason}}" },
         { "{{reason}}": "sum by (reason) (svc:denials:rate5m)" },
       ),

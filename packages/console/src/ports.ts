@@ -8,6 +8,7 @@ import type {
   DecisionCount,
   DecisionRecord,
   Explanation,
+  FamilySession,
   IdentityFacts,
   PersonCount,
   PolicyDocument,
@@ -17,6 +18,7 @@ import type {
   SessionFacts,
   SessionRead,
   SessionSummary,
+  SessionTotals,
   StandingBlock,
   WouldBlock,
 } from "@svc/core";
@@ -160,25 +162,6 @@ export interface ConsoleReads {
   sealState(most: number): Promise<SealState>;
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
-}
-
-export interface SessionTotals {
-  readonly decisions: number;
-  readonly longestChain: number;
-  readonly denied: number;
-  readonly observed: number;
-  readonly tools: number;
-  readonly agents: number;
-  readonly spentTokens: number;
-  /** Null without a decision. */
-  readonly firstMs: number | null;
-  readonly lastMs: number | null;
-}
-
-/** A session beside another one; `agent` acts in it, `holder` asked for it. Both are null for the first of a family. */
-export interface FamilySession extends SessionSummary {
-  readonly agent: string | null;
-  readonly holder: string | null;
 }
 
 /** Where a decision is in the sealed record. */

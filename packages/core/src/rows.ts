@@ -37,6 +37,27 @@ export interface SessionRead extends SessionSummary {
   readonly marks: readonly TaintMark[];
 }
 
+/** Of all decisions of a session. */
+export interface SessionTotals {
+  readonly decisions: number;
+  readonly longestChain: number;
+  readonly denied: number;
+  readonly observed: number;
+  readonly tools: number;
+  readonly agents: number;
+  /** Exchanged: the token of the hop before was spent. */
+  readonly spentTokens: number;
+  /** Null without a decision. */
+  readonly firstMs: number | null;
+  readonly lastMs: number | null;
+}
+
+/** A session beside another one; `agent` acts in it, `holder` asked for it. Both are null for the first of a family. */
+export interface FamilySession extends SessionSummary {
+  readonly agent: string | null;
+  readonly holder: string | null;
+}
+
 /** The agent is null for the human: an agent may have the human's name. */
 export type TaintMark = Omit<CamelCased<z.output<typeof taintMark>>, "ts"> & { readonly markedAtMs: number };
 

@@ -158,7 +158,7 @@ const eventsOf = async (kind: string, reason: string): Promise<readonly Event[]>
   ((await stack.events(kind)) as unknown as Event[]).filter((event) => event.reason === reason);
 
 async function withBearersCookie(): Promise<PersonBrowser> {
-  const browser = stack.browser("nobody");
+  const browser = stack.browser("stranger");
   const entered = await fetch(`${stack.issuer}/console/sign-in`, {
     method: "POST",
     redirect: "manual",

@@ -7,6 +7,7 @@ import type {
   DecisionRecord,
   decisionsQuery,
   eventsQuery,
+  FamilySession,
   Filter,
   PersonCount,
   ReconciledVersion,
@@ -16,6 +17,7 @@ import type {
   ScopeCount,
   ScopeSummary,
   SessionSummary,
+  SessionTotals,
   scopesQuery,
   sessionsQuery,
   WouldBlock,
@@ -120,26 +122,6 @@ export interface Match {
   readonly eventKind: AdministrativeEventKind | null;
   readonly atMs: number | null;
   readonly reason: string | null;
-}
-
-export interface SessionTotals {
-  readonly decisions: number;
-  readonly longestChain: number;
-  readonly denied: number;
-  readonly observed: number;
-  readonly tools: number;
-  readonly agents: number;
-  /** Exchanged: the token of the hop before was spent. */
-  readonly spentTokens: number;
-  /** Null without a decision. */
-  readonly firstMs: number | null;
-  readonly lastMs: number | null;
-}
-
-/** A session beside another one; `agent` acts in it, `holder` asked for it. Both are null for the first of a family. */
-export interface FamilySession extends SessionSummary {
-  readonly agent: string | null;
-  readonly holder: string | null;
 }
 
 export interface DecisionsRead {

@@ -1,5 +1,5 @@
-import type { SessionFacts } from "@svc/core";
-import type { AuditReads, SessionTotals } from "../ports/audit-reads.ts";
+import type { SessionFacts, SessionTotals } from "@svc/core";
+import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Pool } from "./database.ts";
 import { familyOf } from "./families.ts";
 import { type RevocationColumns, sessionColumns, toSessionSummary } from "./sessions.ts";

@@ -1,10 +1,16 @@
-import { type SessionFacts, type SessionRead, type SessionSummary, sessionStatuses } from "@svc/core";
+import {
+  type FamilySession,
+  type SessionFacts,
+  type SessionRead,
+  type SessionSummary,
+  type SessionTotals,
+  sessionStatuses,
+} from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filtered, filterForm } from "../form.ts";
 import { age, type Content, count, facts, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
 import { actionPath, agentPath, personPath, scopePath, sessionPath, shortId } from "../places.ts";
-import type { FamilySession, SessionTotals } from "../ports.ts";
 import { besideWords, seconds, sessionTree } from "../session-tree.ts";
 import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
