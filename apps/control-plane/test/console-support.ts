@@ -35,3 +35,17 @@ export function visitor(deps: Deps) {
 }
 
 const cookieIn = ({ headers }: Seen): string => (headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+
+/** The text of a page, as a browser shows it. */
+export const unescaped = (html: string): string =>
+  html
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+
+/** Of the decisions that a page links to, in order. */
+export const ids = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\/console\/actions\/([0-9a-f-]{36})/g)].map(([, id]) => id ?? "")),
+];
