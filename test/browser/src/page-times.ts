@@ -18,6 +18,7 @@ try {
   // The service would otherwise seal and count the whole history at once while its pages are timed.
   await waitUntil("the history to be sealed", async () => (await database.sealedRows()) > 0.99 * decisions, 300_000);
   await waitUntil("observed denies to be counted", database.isCounted, 300_000);
+  await database.analyze();
   const { url } = stand.plane;
   const entered = await fetch(`${url}/console/sign-in`, {
     method: "POST",

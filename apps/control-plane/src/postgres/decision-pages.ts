@@ -2,6 +2,7 @@ import { type DecisionRecord, protocolDataClass } from "@svc/core";
 import type { AuditReads, DecisionFilter, DecisionRow, DecisionsQuery } from "../ports/audit-reads.ts";
 import type { Fragment, Pool, Sql } from "./database.ts";
 import { selectedColumns } from "./decision-rows.ts";
+import { ofOneSession } from "./one-session.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
 /** What bounds the time of one page. */
@@ -31,7 +32,8 @@ export function decisionPages(pool: Pick<Pool, "rows" | "sql">, limits = bounds)
     const sessions = await fewSessions(pool, filter, limits.sessions);
     if (sessions !== undefined) {
       const scanned = scannedConditions(sql, { ...filter, userSub: undefined, scope: undefined });
-      const ofOne = sql`${indexed} ${[sql`and d.session_id = own.id`, ...scanned]} ${end} ${limit}`;
+      const one = ofOneSession(sql, sql`own.id`, order);
+      const ofOne = sql`${indexed} ${[sql`and ${one.where}`, ...scanned]} ${one.orderBy} limit ${limit}`;
       return {
         rows: await page(
           sql`select d.* from unnest(${sessions}::uuid[]) as own(id) cross join lateral (${ofOne}) d ${end} ${limit}`,

@@ -1,5 +1,6 @@
 import type { RecentCalls } from "../ports/audit-reads.ts";
 import type { Fragment, Sql } from "./database.ts";
+import { ofOneSession } from "./one-session.ts";
 import { firstIdAt, withinSpan } from "./time-ordered-ids.ts";
 
 /** A person's newest sessions that are looked into. */
@@ -24,13 +25,14 @@ export function recentDecisions(sql: Sql, recent: RecentCalls, columns: Fragment
     const own = sql`select d.* from decision d where d.acting_agent = ${of.agent} and d.hop > 1 order by d.seq desc ${most}`;
     return sql`select ${columns} from (${own}) d where true ${span}`;
   }
+  const one = ofOneSession(sql, sql`own.session_id`);
   return sql`
     select ${columns} from (
       select session_id from session
       where user_sub = ${of.userSub} and session_id >= ${firstIdAt(sinceMs - longestSessionMs)}
       order by session_id desc limit ${sessionsOfPerson}
     ) own cross join lateral (
-      select d.* from decision d where d.session_id = own.session_id and d.action_id >= ${firstIdAt(sinceMs - longestSessionMs)}
-      order by d.seq desc ${most}
+      select d.* from decision d where ${one.where} and d.action_id >= ${firstIdAt(sinceMs - longestSessionMs)}
+      ${one.orderBy} ${most}
     ) d where true ${span} ${most}`;
 }

@@ -2,11 +2,13 @@ import type { SessionFacts, SessionTotals } from "@svc/core";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Pool } from "./database.ts";
 import { familyOf } from "./families.ts";
+import { ofOneSession } from "./one-session.ts";
 import { type RevocationColumns, sessionColumns, toSessionSummary } from "./sessions.ts";
 
 /** What the page of a session adds to its facts. */
 export const sessionStories = ({ rows, sql }: Pool): Pick<AuditReads, "sessionTotals" | "sessionFamily"> => ({
   async sessionTotals(sessionId, newest) {
+    const own = ofOneSession(sql, sql`${sessionId}`);
     const [totals] = await rows<SessionTotals>`
       select count(*)::int as decisions, coalesce(max(hop), 0) as "longestChain",
         count(*) filter (where deny_reason is not null and enforced)::int as denied,
@@ -15,7 +17,7 @@ export const sessionStories = ({ rows, sql }: Pool): Pick<AuditReads, "sessionTo
         count(distinct acting_agent) filter (where hop > 1)::int as agents,
         count(s.action_id)::int as "spentTokens", min(decided_at) as "firstMs", max(decided_at) as "lastMs"
       from (
-        select * from decision d where d.session_id = ${sessionId} order by d.seq desc limit ${newest}
+        select * from decision d where ${own.where} ${own.orderBy} limit ${newest}
       ) recent left join spend s on s.action_id = recent.action_id`;
     return totals as SessionTotals;
   },
