@@ -1,10 +1,11 @@
+import type { ServerResponse } from "node:http";
 import { eventTypes } from "@svc/core";
 import { aManifest, aTool, startEchoUpstream, waitUntil } from "@svc/test-support";
 import { verifyToken } from "@svc/tokens";
-import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from "jose";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { pushStreams } from "../src/background/push-streams.ts";
-import { pushNextStream } from "../src/commands/signals/push-events.ts";
+import { nextPush } from "../src/commands/signals/push-events.ts";
 import { deliverSet } from "../src/discovery/deliver-set.ts";
 import { type Json, query, registerAgent, type Sent, startPlane } from "./support.ts";
 
@@ -216,6 +217,20 @@ describe("by poll", () => {
     ]);
   });
 
+  test("an event is verified by the published keys before our key was rotated, after it, and if it was fetched before", async () => {
+    await endedSession();
+    const before = await poll();
+    await plane.send("/v1/keys/rotate", { body: { now: true } });
+    await settled();
+    const after = await poll();
+    const sets = [...before.sets, ...after.sets];
+    const claims = await Promise.all(sets.map((set) => verified(set)));
+    expect(claims.map(({ jti }) => jti)).toEqual([...before.ids, ...after.ids]);
+    expect(after.ids[0]).toBe(before.ids[0]);
+    const kids = sets.map((set) => decodeProtectedHeader(set).kid);
+    expect([kids.length, new Set(kids).size, kids[1]]).toEqual([3, 2, kids[2]]);
+  });
+
   test("events are acknowledged in any order, in parts, and none is lost", async () => {
     const sessions = [await endedSession(), await endedSession(), await endedSession()];
     const first = await poll({ maxEvents: 2 });
@@ -327,7 +342,8 @@ describe("by poll", () => {
 });
 
 describe("by push", () => {
-  type Behaviour = "take" | "cut" | number | { readonly err: string };
+  type Respond = (response: ServerResponse) => void;
+  type Behaviour = "take" | "cut" | number | { readonly err: string } | Respond;
   async function startReceiver(...behaviours: Behaviour[]) {
     const taken: string[] = [];
     const server = await startEchoUpstream(({ url, body, rawHeaders }, response) => {
@@ -335,6 +351,7 @@ describe("by push", () => {
       if (url !== "/events") return void response.writeHead(202).end();
       if (!rawHeaders.includes(receiverHeader)) return void response.writeHead(401).end();
       if (behaviour === "cut") return void response.socket?.destroy();
+      if (typeof behaviour === "function") return behaviour(response);
       if (typeof behaviour === "object") return void response.writeHead(400).end(JSON.stringify(behaviour));
       if (typeof behaviour === "number") return void response.writeHead(behaviour, { location: "/elsewhere" }).end();
       taken.push(String(body));
@@ -346,22 +363,29 @@ describe("by push", () => {
   }
 
   /** What each process runs. */
-  function startPushing(processes = 1) {
+  function startPushing({ processes = 1, deadlineMs = 10_000 } = {}) {
     const faults: unknown[] = [];
-    const deliver = deliverSet(plane.config.discoveryAllow);
+    const deliver = deliverSet(plane.config.discoveryAllow, deadlineMs);
     for (let process = 0; process < processes; process += 1) {
-      const pushNext = () => pushNextStream({ ...plane.deps, deliver });
-      const running = pushStreams({ pushNext, onFault: (error) => faults.push(error), everyMs: 20 });
+      const next = () => nextPush({ ...plane.deps, deliver });
+      const running = pushStreams({ nextPush: next, onFault: (error) => faults.push(error), everyMs: 20 });
       onTestFinished(running.close);
     }
     return faults;
+  }
+
+  /** One push of one process. False if no stream waits. */
+  async function pushOnce(deliver = deliverSet(plane.config.discoveryAllow)): Promise<boolean> {
+    const push = await nextPush({ ...plane.deps, deliver });
+    await push?.();
+    return push !== undefined;
   }
 
   test("three processes deliver each event once and in order", async () => {
     const receiver = await startReceiver();
     await create({ delivery: receiver.delivery });
     const sessions = await Promise.all(Array.from({ length: 12 }, () => endedSession()));
-    startPushing(3);
+    startPushing({ processes: 3 });
     const last = await endedSession();
     await waitUntil("the last", async () => receiver.sessions().includes(last));
     expect(receiver.sessions().toSorted()).toEqual([...sessions, last].sort());
@@ -386,6 +410,47 @@ describe("by push", () => {
     },
   );
 
+  const slow: readonly [string, Respond][] = [
+    ["answers after its deadline", (response) => void setTimeout(() => response.writeHead(202).end(), 500).unref()],
+    ["hangs in its status line", ({ socket }) => void socket?.write("HTTP/1.1 202 Ac")],
+    [
+      "hangs in its refusal",
+      (response) => void response.writeHead(400, { "content-length": 40 }).write('{"err":"invalid_request",'),
+    ],
+    ["sends its answer one byte at a time", sendByBytes],
+  ];
+  test.each(slow)("a receiver that %s gets the event again, and the next one after it", async (_how, respond) => {
+    const receiver = await startReceiver(respond);
+    await create({ delivery: receiver.delivery });
+    const sessions = [await endedSession(), await endedSession()];
+    const faults = startPushing({ deadlineMs: 200 });
+    await waitUntil("the deadline", async () => faults.length > 0);
+    expect([receiver.taken, faults[0]]).toEqual([[], expect.objectContaining({ kind: "timeout" })]);
+    await sql("update signal_stream set retry_at = now()");
+    await waitUntil("both", async () => receiver.taken.length > 1);
+    expect(receiver.sessions()).toEqual(sessions);
+    const [first, again] = receiver.requests.map(({ body }) => decodeJwt(String(body)).jti);
+    expect(again).toBe(first);
+  });
+
+  test("a receiver that hangs delays no other", async () => {
+    const held = Promise.withResolvers<ServerResponse>();
+    const hanging = await startReceiver(held.resolve);
+    const prompt = await startReceiver();
+    await create({ delivery: hanging.delivery });
+    await streams("POST", { delivery: prompt.delivery }, { token: other });
+    const faults = startPushing();
+    const first = await endedSession();
+    const response = await held.promise;
+    await waitUntil("the other's event", async () => prompt.sessions().includes(first));
+    const second = await endedSession();
+    await waitUntil("the other's next event", async () => prompt.sessions().includes(second));
+    expect([hanging.requests.length, faults]).toEqual([1, []]);
+    response.writeHead(202).end();
+    await waitUntil("its next event", async () => hanging.sessions().includes(second));
+    expect(hanging.requests.length).toBe(2);
+  });
+
   test("an event that a receiver refuses for good is not sent again, and the next one is", async () => {
     const receiver = await startReceiver({ err: "invalid_request" });
     await create({ delivery: receiver.delivery });
@@ -399,9 +464,8 @@ describe("by push", () => {
   test("what waited while no process ran is delivered, and what was delivered is not", async () => {
     const receiver = await startReceiver();
     await create({ delivery: receiver.delivery });
-    const deliver = deliverSet(plane.config.discoveryAllow);
     const first = await endedSession();
-    while (await pushNextStream({ ...plane.deps, deliver }));
+    while (await pushOnce());
     const second = await endedSession();
     startPushing();
     await waitUntil("both", async () => receiver.taken.length > 1);
@@ -413,8 +477,7 @@ describe("by push", () => {
     await create({ delivery: receiver.delivery });
     const session = await endedSession();
     const lost = await plane.deps.signalStreams.lease();
-    const deliver = deliverSet(plane.config.discoveryAllow);
-    expect(await pushNextStream({ ...plane.deps, deliver })).toBe(false);
+    expect(await pushOnce()).toBe(false);
     await sql("update signal_stream set leased_until = now() - interval '1 second'");
     startPushing();
     await waitUntil("the event", async () => receiver.sessions().includes(session));
@@ -427,8 +490,15 @@ describe("by push", () => {
     const port = new URL(receiver.url).port;
     await create({ delivery: { ...receiver.delivery, endpoint_url: `http://localhost:${port}/events` } });
     await endedSession();
-    const deliver = deliverSet([]);
-    await expect(pushNextStream({ ...plane.deps, deliver })).rejects.toMatchObject({ kind: "address_refused" });
+    await expect(pushOnce(deliverSet([]))).rejects.toMatchObject({ kind: "address_refused" });
     expect(receiver.requests).toEqual([]);
   });
 });
+
+/** An answer without an end, in time for no deadline. */
+function sendByBytes({ socket }: ServerResponse): void {
+  const answer = `HTTP/1.1 202 Accepted\r\nx-padding: ${"x".repeat(1_000)}`;
+  let sent = 0;
+  const timer = setInterval(() => socket?.write(answer[sent++] ?? "x"), 10);
+  socket?.once("close", () => clearInterval(timer));
+}

@@ -1,34 +1,25 @@
 import { repeat } from "./repeat.ts";
 
 interface PushStreams {
-  /** False if no stream waits. */
-  readonly pushNext: () => Promise<boolean>;
+  /** Leases a stream that waits, and returns what pushes its events. Undefined if no stream waits. */
+  readonly nextPush: () => Promise<(() => Promise<void>) | undefined>;
   readonly onFault: (error: unknown) => void;
   /** Default a second. */
   readonly everyMs?: number;
 }
 
-/** Pushes to each receiver what waits for it, now and every second. A receiver that fails delays no other. */
-export function pushStreams({ pushNext, onFault, everyMs = 1_000 }: PushStreams) {
-  let isClosed = false;
+/** Pushes to each receiver what waits for it, now and every second. A receiver that is slow or fails delays no other. */
+export function pushStreams({ nextPush, onFault, everyMs = 1_000 }: PushStreams) {
   const pushAll = async (): Promise<void> => {
-    const faults: unknown[] = [];
-    for (let isMore = true; isMore && !isClosed; ) {
-      isMore = await pushNext().catch((error: unknown) => {
-        faults.push(error);
-        return faults.length < mostFaults;
+    while (!loop.isClosed()) {
+      const push = await nextPush();
+      if (push === undefined) return;
+      // Not awaited. There are no more at once than streams: each is leased.
+      push().catch((error: unknown) => {
+        if (!loop.isClosed()) onFault(error);
       });
     }
-    if (faults.length > 0) throw faults[0];
   };
   const loop = repeat(pushAll, () => everyMs, onFault, "first");
-  return {
-    close(): void {
-      isClosed = true;
-      loop.close();
-    },
-  };
+  return { close: loop.close };
 }
-
-/** In one run: where the database fails, each try does. */
-const mostFaults = 10;

@@ -3,9 +3,9 @@ import { readBounded } from "@svc/core/read-bounded";
 import { z } from "zod";
 import type { DeliverSet } from "../ports/security-events.ts";
 import type { AllowedDestination } from "./allow-list.ts";
-import type { ResolveHost } from "./guarded-fetch.ts";
 
-const timeoutMs = 10_000;
+/** For connection, request and answer together. */
+const longestMs = 10_000;
 const maxAnswerBytes = 4_096;
 
 /** Of the codes of RFC 8935 section 2.4 the one that no further try can change. */
@@ -13,13 +13,11 @@ const refusedForGood = z.object({ err: z.literal("invalid_request") });
 
 /** Through the guard of discovery, since receivers name the address: it reaches no internal host and follows no redirect. */
 export const deliverSet =
-  (
-    allowed: readonly AllowedDestination[],
-    resolveHost: ResolveHost = (host) => lookup(host, { all: true }),
-  ): DeliverSet =>
+  (allowed: readonly AllowedDestination[], timeoutMs = longestMs): DeliverSet =>
   async ({ url, authorization, token }) => {
     const { guardedFetch } = await import("./guarded-fetch.ts");
     const signal = AbortSignal.timeout(timeoutMs);
+    const resolveHost = (host: string) => lookup(host, { all: true });
     const { fetch, failed, close } = guardedFetch({ allowed, credentials: new Map(), resolveHost, signal });
     const post = async (): Promise<void> => {
       const response = await fetch(url, {

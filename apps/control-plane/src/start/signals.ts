@@ -1,6 +1,6 @@
 import { pollEvents } from "../background/poll-events.ts";
 import { pushStreams } from "../background/push-streams.ts";
-import { pushNextStream } from "../commands/signals/push-events.ts";
+import { nextPush } from "../commands/signals/push-events.ts";
 import { receiveEvent } from "../commands/signals/receive-event.ts";
 import { deliverSet } from "../discovery/deliver-set.ts";
 import { eventPoll } from "../identity-provider/event-poll.ts";
@@ -12,7 +12,7 @@ import type { Config } from "./config.ts";
 export function startSignals({ signals, discoveryAllow }: Config, deps: Deps): { close(): void } {
   const onFault = deps.events.requestFailed;
   const deliver = deliverSet(discoveryAllow);
-  const running = [pushStreams({ pushNext: () => pushNextStream({ ...deps, deliver }), onFault })];
+  const running: { close(): void }[] = [pushStreams({ nextPush: () => nextPush({ ...deps, deliver }), onFault })];
   const { securityEvents } = deps;
   if (securityEvents !== undefined && signals?.poll !== undefined) {
     const receive = async (token: string) => {

@@ -12,12 +12,15 @@ export interface PushEventsDeps extends Pick<CommandDeps, "clock" | "ids" | "iss
 }
 
 /**
- * Pushes what waits on one stream (RFC 8935), in order, each event once the one before was answered. False if no stream
- * waits. @throws the fault of a delivery, which is tried again later
+ * Leases a stream on which events wait, and returns what pushes them (RFC 8935): in order, each once the one before was
+ * answered. Undefined if no stream waits. The push throws the fault of a delivery, which is tried again later.
  */
-export async function pushNextStream(deps: PushEventsDeps): Promise<boolean> {
+export async function nextPush(deps: PushEventsDeps): Promise<(() => Promise<void>) | undefined> {
   const stream = await deps.signalStreams.lease();
-  if (stream === undefined) return false;
+  return stream && (() => pushLeased(deps, stream));
+}
+
+async function pushLeased(deps: PushEventsDeps, stream: LeasedStream): Promise<void> {
   let outcome: "delivered" | "failed" = "failed";
   try {
     await pushWaiting(deps, stream);
@@ -25,7 +28,6 @@ export async function pushNextStream(deps: PushEventsDeps): Promise<boolean> {
   } finally {
     await deps.signalStreams.release(stream, outcome);
   }
-  return true;
 }
 
 async function pushWaiting(deps: PushEventsDeps, stream: LeasedStream): Promise<void> {
