@@ -115,6 +115,7 @@ test("every value of the control plane reaches its configuration", () => {
       ["travel bookings", 7200],
     ]),
     consentWebhook: { url: new URL("https://chat.example/hooks/consent") },
+    traceUrl: "https://traces.example/search?q={action_id}",
     sinks: {
       webhook: { url: new URL("https://siem.example/rows"), format: "ocsf", authorization: "Splunk abc" },
       otlp: { url: new URL("https://collector.example:4318/v1/logs"), authorization: "Bearer abc" },

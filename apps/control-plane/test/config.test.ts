@@ -149,6 +149,8 @@ describe("a fault names its setting and never shows the value", () => {
     ["SVC_IDP_ISSUER", "ftp://idp"],
     ["SVC_CONSOLE_ROLES", "platform=owner"],
     ["SVC_CONSOLE_ROLES", "=audit"],
+    ["SVC_TRACE_URL", "https://traces.example/search"],
+    ["SVC_TRACE_URL", "javascript:alert('{action_id}')"],
   ])("%s=%s", (name, value) => {
     const faults = faultsOf({ ...production, [name]: value });
     expect(faults.filter((fault) => fault.startsWith(`${name}: `))).toHaveLength(1);

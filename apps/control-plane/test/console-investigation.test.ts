@@ -250,6 +250,15 @@ describe("the page of a session", () => {
   });
 });
 
+test("a decision's page links to its trace where the settings say, and has no such link otherwise", async () => {
+  const { action_id: id, session_id: session } = await records.record({});
+  const traceUrl = "https://traces.example/{session_id}?q=a%20b&id={action_id}&again={action_id}";
+  const page = await visitor({ ...plane.deps, traceUrl }).look(`/console/actions/${id}`);
+  const link = `https://traces.example/${session}?q=a%20b&id=${id}&again=${id}`;
+  expect(unescaped(page.text)).toContain(`<a href="${link}">`);
+  expect((await look(`/console/actions/${id}`)).text).not.toContain("Trace of this call");
+});
+
 describe("the evidence of a decision", () => {
   const evidence = async (id: string) => {
     const { text } = await look(`/console/actions/${id}`);

@@ -26,6 +26,7 @@
       "SVC_SIGNALS_POLL_URL" $settings.signals.pollUrl
       "SVC_CONSOLE_ROLES" (join "," $settings.consoleRoles)
       "SVC_CONSOLE_ROLES_CLAIM" $settings.consoleRolesClaim
+      "SVC_TRACE_URL" $settings.traceUrl
       "SVC_DISCOVERY_ALLOW" (join "," $settings.discoveryAllow)
       "SVC_RATE_LIMIT_PER_BEARER" $settings.rateLimits.perBearer
       "SVC_RATE_LIMIT_PER_SESSION" $settings.rateLimits.perSession

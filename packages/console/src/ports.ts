@@ -94,6 +94,8 @@ export interface ConsolePorts {
   readonly version: string;
   /** The address of the service, for commands. */
   readonly issuer: string;
+  /** Where the trace of a decision is found, with `{action_id}` and `{session_id}` in place of its ids. */
+  readonly traceUrl: string | undefined;
   readonly signIn: SignInSettings;
   /** Undefined where no client of an OpenID provider is configured. */
   readonly people: ConsolePeople | undefined;

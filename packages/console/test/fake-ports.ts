@@ -66,6 +66,7 @@ export const fakePorts = (changes: Partial<ConsolePorts> = {}): ConsolePorts => 
   clock: { nowMs: () => Date.now() },
   version: "1.2.3",
   issuer: "https://authz.example.com",
+  traceUrl: undefined,
   signIn: { key: new Uint8Array(32).fill(1), holders: Object.values(viewers), isSecure: false },
   people: undefined,
   viewerOf: (token) => viewers[token],

@@ -86,6 +86,7 @@ export const variants: Readonly<Record<string, Rendering>> = {
         issuer: "https://issuer.example",
         consentTtlByScope: ["payments-approval=60", "travel bookings=7200"],
         consentWebhook: "https://chat.example/hooks/consent",
+        traceUrl: "https://traces.example/search?q={action_id}",
         sinks: {
           webhook: "https://siem.example/rows",
           webhookFormat: "ocsf",

@@ -39,6 +39,7 @@ const consolePorts = (deps: Deps): ConsolePorts => ({
   clock: deps.clock,
   version: deps.version,
   issuer: deps.issuer,
+  traceUrl: deps.traceUrl,
   signIn: deps.console,
   people: deps.people && consolePeople({ ...deps, people: deps.people }),
   viewerOf(token) {

@@ -10,6 +10,8 @@ import type { Sinks } from "../ports/sinks.ts";
 export interface Deps extends ConsentDeps {
   /** Sign-in of the console. */
   readonly console: SignInSettings;
+  /** With `{action_id}`. */
+  readonly traceUrl: string | undefined;
   readonly probes: Probes;
   readonly push: Push;
   /** Undefined where the settings expect none. */

@@ -121,6 +121,7 @@ export function compose({
       holders: holdersOf(config.bearers, "audit"),
       isSecure: !isPlain(config, url),
     },
+    traceUrl: config.traceUrl,
     discover: createDiscover({ allowed: config.discoveryAllow, credentials: config.discoveryCredentials }),
     consentTtlSeconds: (scope) => config.consentTtlByScope.get(scope) ?? config.consentTtlSeconds,
     consents: consents(stores),

@@ -132,6 +132,7 @@ function toConfig(values: Values) {
     consentTtlSeconds: values.SVC_CONSENT_TTL_SECONDS,
     consentTtlByScope: values.SVC_CONSENT_TTL_BY_SCOPE ?? new Map<string, number>(),
     oauthClients: values.SVC_OAUTH_CLIENTS ?? new Map<string, OAuthClient>(),
+    traceUrl: values.SVC_TRACE_URL,
     consentWebhook: bothOf(values.SVC_CONSENT_WEBHOOK, values.SVC_CONSENT_WEBHOOK_SECRET, (url, secret) => ({
       url,
       secret,

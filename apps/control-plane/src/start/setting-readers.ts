@@ -71,6 +71,11 @@ export const authorization = text.pipe(headerValue);
 /** OTLP's own default path is never added: a collector behind a path would be missed. */
 export const otlpLogsUrl = httpUrl.refine(({ pathname }) => pathname !== "/", "must have a path, such as /v1/logs");
 
+/** An address in which the identifiers of a decision are put. */
+export const traceLink = text
+  .refine((link) => link.includes("{action_id}"), "must have {action_id} where the decision's id belongs")
+  .refine((link) => httpUrl.safeParse(link).success, "must be an http or https URL without credentials");
+
 /** By origin, the value of `Authorization`. */
 export const discoveryCredentials = jsonText
   .pipe(

@@ -29,6 +29,7 @@ import {
   secondsByScope,
   storeUrl,
   tokenList,
+  traceLink,
   webhookSecret,
 } from "./setting-readers.ts";
 
@@ -144,6 +145,10 @@ const signingIn = {
     text,
     "groups",
     "The claim of ID token or UserInfo with those values: its name, or a path as `realm_access.roles`.",
+  ),
+  SVC_TRACE_URL: optional(
+    traceLink,
+    "Where your tracing finds the spans of a decision; the console links there. `{action_id}` and `{session_id}` are replaced by its ids, which the spans have as `authz.action_id` and `authz.session_id`.",
   ),
 };
 

@@ -13,7 +13,7 @@ import { breakWords, checkFacts, checkQuestions, denyLabel, guaranteeWords, outc
 
 export const actionPage: Page = {
   path: "/console/actions/:action_id",
-  async render({ reads, clock, issuer }, { params, offer }) {
+  async render({ reads, clock, issuer, traceUrl }, { params, offer }) {
     const actionId = params.action_id ?? "";
     const action = await reads.action(actionId);
     if (action === undefined) return notFoundPage("action", "/console/decisions", "the decisions");
@@ -27,11 +27,15 @@ ${offer(...stops(action))}
 <section><h2>Checks</h2>${checkTable(action.explanation)}</section>
 <section><h2>Chain back to the person</h2>${chainOf(action)}</section>
 </div>
-<section><h2>Record</h2>${recordFacts(action)}</section>
+<section><h2>Record</h2>${recordFacts(action)}
+${traceUrl !== undefined && html`<p>${link(traceOf(action, traceUrl), "Trace of this call")}</p>`}</section>
 <section><h2>Evidence</h2>${evidenceSection(action, evidence, clock.nowMs(), issuer)}</section>`,
     };
   },
 };
+
+const traceOf = ({ record: { actionId, sessionId } }: Action, traceUrl: string): string =>
+  traceUrl.replaceAll("{action_id}", actionId).replaceAll("{session_id}", sessionId);
 
 function verdict({ record, explanation: { remedy } }: Action): Markup {
   const call = html`<p class="lead">${outcomeBadge(record)} ${caller(record)} → ${target(record)} for <code>${record.dataClass}</code></p>`;
