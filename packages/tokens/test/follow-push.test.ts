@@ -1,7 +1,17 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { followPush, PushFault, type SentEvent } from "../src/index.ts";
 
-type Answer = string | Error | "hangs" | { readonly status?: number; readonly type?: string; readonly text?: string };
+interface Answered {
+  readonly status?: number;
+  readonly type?: string;
+  readonly text?: string;
+  /** Sent after the text, a piece each millisecond, without end. */
+  readonly drip?: string;
+  /** Lengths in bytes of the pieces; the last one is repeated. */
+  readonly pieces?: readonly number[];
+}
+type Answer = string | Error | "hangs" | Answered;
 interface Sent {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,9 +28,19 @@ function follow(answers: readonly Answer[], options: { lastEventId?: string; sin
   const stopping = new AbortController();
   const hung = (signal: AbortSignal) =>
     new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
-  async function* bodyOf(text: string, hangs: boolean, signal: AbortSignal) {
-    // In pieces that split characters, lines and events.
-    for (const byte of utf8.encode(text)) yield Uint8Array.of(byte);
+  async function* bodyOf({ text = "", drip, pieces = [1] }: Answered, hangs: boolean, signal: AbortSignal) {
+    const bytes = utf8.encode(text);
+    // A byte each splits characters, lines and events.
+    for (let from = 0, n = 0; from < bytes.length; n += 1) {
+      const to = from + (pieces[n] ?? pieces.at(-1) ?? 1);
+      yield bytes.slice(from, to);
+      from = to;
+    }
+    while (drip !== undefined && !signal.aborted) {
+      yield utf8.encode(drip);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    if (signal.aborted) throw new Error("aborted");
     if (hangs) await hung(signal);
   }
   const events = followPush(
@@ -29,16 +49,13 @@ function follow(answers: readonly Answer[], options: { lastEventId?: string; sin
         const answer = answers[sent.length] ?? "hangs";
         sent.push({ url, headers, redirect });
         if (answer instanceof Error) throw answer;
-        const {
-          status = 200,
-          type = "text/event-stream",
-          text = "",
-        } = typeof answer === "string" ? { text: answer } : answer;
+        const given: Answered = answer === "hangs" ? {} : typeof answer === "string" ? { text: answer } : answer;
+        const { status = 200, type = "text/event-stream" } = given;
         const isLast = sent.length > answers.length;
         return {
           status,
           headers: new Headers({ "content-type": type }),
-          body: bodyOf(answer === "hangs" ? "" : text, answer === "hangs" || isLast, signal),
+          body: bodyOf(given, answer === "hangs" || isLast, signal),
         };
       },
       random: () => 0.5,
@@ -82,6 +99,29 @@ describe("the text", () => {
   ])("%s", async (_name, text, want) => {
     expect(await take(follow([text]), want.length)).toMatchObject(want);
   });
+
+  test("is the same events, wherever it is split", async () => {
+    const value = fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).map((each) => JSON.stringify(each));
+    const some = fc.array(fc.record({ data: value, id: fc.option(fc.stringMatching(/^\d{1,9}\.\d{1,9}$/)) }), {
+      minLength: 1,
+      maxLength: 6,
+    });
+    const pieces = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(some, fc.constantFrom("\n", "\r\n"), pieces, async (events, lineEnd, lengths) => {
+        const lines = events.map(({ data, id }) => [
+          `event: e`,
+          ...(id === null ? [] : [`id: ${id}`]),
+          `data: ${data}`,
+        ]);
+        const text = lines.map((each) => [...each, "", ""].join(lineEnd)).join("");
+        const taken = await take(follow([{ text, pieces: lengths }]), events.length);
+        expect(taken.map(({ data }) => data)).toEqual(events.map(({ data }) => data));
+        expect(taken.at(-1)?.id).toBe(events.findLast(({ id }) => id !== null)?.id ?? undefined);
+      }),
+      { numRuns: 200 },
+    );
+  });
 });
 
 describe("a stream", () => {
@@ -113,6 +153,9 @@ describe("a stream", () => {
     ["a page", { type: "text/html", text: event("page") }, "7"],
     ["no connection", new Error("refused"), "7"],
     ["silence", "hangs", "7"],
+    ["an event that comes in bytes and never ends", { text: "data: ", drip: "x" }, "7"],
+    ["lines without an event", { drip: ": alive\n\n" }, "7"],
+    ["a stream that ends without an event", { text: ": alive\n\n" }, "7"],
     ["an endless line", "x".repeat(70_000), "7"],
   ])("after %s is opened again, and brings nothing of that answer", async (_name, answer, resumed) => {
     const following = follow([beat("7"), answer, event("2")]);

@@ -60,12 +60,16 @@ export async function* followPush(ports: PushPorts, follow: FollowPush): AsyncGe
   let { lastEventId } = follow;
   let failures = 0;
   while (!signal.aborted) {
+    let isEmpty = true;
     try {
       for await (const event of readOnce(ports, { ...follow, lastEventId })) {
+        isEmpty = false;
         failures = 0;
         lastEventId = event.id ?? lastEventId;
         yield event;
       }
+      // The control plane's stream begins with a heartbeat.
+      if (isEmpty) throw new PushFault("an empty stream");
     } catch (error) {
       if (signal.aborted) return;
       failures += 1;
@@ -82,7 +86,7 @@ async function* readOnce(ports: PushPorts, follow: FollowPush): AsyncGenerator<S
   const cutting = new AbortController();
   const cut = () => cutting.abort();
   follow.signal.addEventListener("abort", cut, { once: true });
-  /** A connection on which nothing comes is as good as cut. */
+  /** A connection that brings no event is as good as cut, also one that brings bytes. */
   const beforeSilence = async <T>(next: Promise<T>): Promise<T> => {
     const cancel = ports.after(silenceMs, cut);
     return next.finally(cancel);
@@ -93,16 +97,26 @@ async function* readOnce(ports: PushPorts, follow: FollowPush): AsyncGenerator<S
     );
     if (status !== 200) throw new PushFault(`status ${status}`, status);
     if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) throw new PushFault("no event stream");
-    const decoder = new TextDecoder();
-    const read = eventReader();
-    const pieces = body[Symbol.asyncIterator]();
-    for (let next = await beforeSilence(pieces.next()); !next.done; next = await beforeSilence(pieces.next())) {
-      yield* read(decoder.decode(next.value, { stream: true }));
-    }
+    const readEvents = eventsIn(body);
+    for (let next = await beforeSilence(readEvents()); next; next = await beforeSilence(readEvents())) yield* next;
   } finally {
     follow.signal.removeEventListener("abort", cut);
     cut();
   }
+}
+
+/** @returns a function that reads until an event is complete; undefined at the end of the body */
+function eventsIn(body: AsyncIterable<Uint8Array>): () => Promise<readonly SentEvent[] | undefined> {
+  const decoder = new TextDecoder();
+  const read = eventReader();
+  const pieces = body[Symbol.asyncIterator]();
+  return async () => {
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
+      const events = read(decoder.decode(next.value, { stream: true }));
+      if (events.length > 0) return events;
+    }
+    return undefined;
+  };
 }
 
 /** Where to begin is asked for by the id, or else by the time. */
