@@ -45,6 +45,7 @@ export function identityView(
   const revocations = revocationList(get);
   const identities = pinnedIdentities(get, monotonicMs, freshnessSeconds * 1000);
   let refreshes = 0;
+  let resets = 0;
   let requestedAtMs = Number.NEGATIVE_INFINITY;
   const ageSeconds = () => (monotonicMs() - requestedAtMs) / 1000;
 
@@ -52,8 +53,9 @@ export function identityView(
     intervalMs: refreshSeconds * 1000,
     attempt: async () => {
       const startedMs = monotonicMs();
+      const resetsBefore = resets;
       await revocations.refresh(refreshes % wholeEvery === 0);
-      refreshes += 1;
+      refreshes = resets === resetsBefore ? refreshes + 1 : 0;
       requestedAtMs = startedMs;
       observe.onAge(ageSeconds());
       // Last: only the list determines the age of the view, each identity has an age of its own.
@@ -69,8 +71,10 @@ export function identityView(
     onRevoked: revocations.add,
     onIdentity: identities.forget,
     onReset: () => {
+      resets += 1;
       refreshes = 0;
-      void refresh();
+      // A refresh under way may have been answered before.
+      void Promise.resolve(underWay()).then(refresh);
     },
   });
   const following = new AbortController();

@@ -52,13 +52,21 @@ export function pinnedIdentities(
     };
     const isOlder = before && (pinned.asOfMs < before.asOfMs || pinned.anchorVersion < before.anchorVersion);
     if (isOlder) throw new RefreshFault("rolled back");
-    known.set(agent, pinned);
     return pinned;
   };
 
-  /** One request per agent at a time. */
+  /** One request per agent at a time. What was read before the agent was forgotten is read again. */
   const load = (agent: string): Promise<Pinned> => {
-    const loading = underWay.get(agent) ?? read(agent).finally(() => underWay.delete(agent));
+    const already = underWay.get(agent);
+    if (already) return already;
+    const isCurrent = () => underWay.get(agent) === loading;
+    const loading: Promise<Pinned> = read(agent)
+      .then((pinned) => {
+        if (!isCurrent()) return load(agent);
+        known.set(agent, pinned);
+        return pinned;
+      })
+      .finally(() => isCurrent() && underWay.delete(agent));
     underWay.set(agent, loading);
     return loading;
   };
@@ -74,7 +82,10 @@ export function pinnedIdentities(
     },
 
     /** Its next call reads it again. */
-    forget: (agent: string): void => void known.delete(agent),
+    forget(agent: string): void {
+      known.delete(agent);
+      underWay.delete(agent);
+    },
 
     /** Reads identities past half their freshness again; drops those not used for ten times that long. */
     async refresh(): Promise<void> {

@@ -2,12 +2,13 @@ import { blockKinds, mcpServerRef, type pushedEvent } from "@svc/core";
 import { actChain, type NarrowedClaims, type SentEvent } from "@svc/tokens";
 import { z } from "zod/mini";
 
-type Member = "event_id" | "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
+type Member = "event_id" | "ts" | "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
 
 /** Of the route's schema what is read here; unknown kinds are ignored. */
 const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.output<typeof pushedEvent>[M] }> =
   z.object({
     event_id: z.string(),
+    ts: z.iso.datetime(),
     kind: z.string(),
     agent: z.nullable(z.string()),
     session_id: z.nullable(z.string()),
@@ -19,7 +20,14 @@ const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.o
 type Denied = z.output<typeof eventShape>;
 
 /** As many events as the push sends of the past. */
-const maxLifted = 10_000;
+const maxSeen = 10_000;
+
+interface Denial {
+  /** Of the event. */
+  readonly ts: number;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
 
 interface PushedHandlers {
   /** For good. */
@@ -35,35 +43,41 @@ interface PushedHandlers {
  * quarantines are kept for `keptMs`; removed keys are kept for good. Nothing pushed makes a call admitted that was refused.
  */
 export function pushedDenials(monotonicMs: () => number, keptMs: number, handlers: PushedHandlers) {
-  const until = new Map<string, number>();
+  const denials = new Map<string, Denial>();
   const kids = new Set<string>();
-  /** By id: one that comes again, after another denial of the same name, lifts nothing. */
-  const lifted = new Set<string>();
+  /** By id: an event that comes again has had its effect. */
+  const seen = new Set<string>();
   let notBefore = 0;
   let sweptMs = monotonicMs();
 
-  const deny = (...names: readonly string[]): void => {
-    for (const name of names) until.set(name, monotonicMs() + keptMs);
+  const deny = (name: string, ts: number): void => {
+    denials.set(name, { ts: Math.max(ts, denials.get(name)?.ts ?? ts), untilMs: monotonicMs() + keptMs });
     if (monotonicMs() - sweptMs < keptMs) return;
     sweptMs = monotonicMs();
-    for (const [name, untilMs] of until) if (untilMs < sweptMs) until.delete(name);
+    for (const [each, { untilMs }] of denials) if (untilMs < sweptMs) denials.delete(each);
   };
-  const isDenied = (name: string): boolean => (until.get(name) ?? Number.NEGATIVE_INFINITY) >= monotonicMs();
+  const isDenied = (name: string): boolean => (denials.get(name)?.untilMs ?? Number.NEGATIVE_INFINITY) >= monotonicMs();
 
-  const lift = (id: string, name: string): void => {
-    if (lifted.has(id)) return;
-    if (lifted.size === maxLifted) lifted.clear();
-    lifted.add(id);
-    until.delete(name);
+  /** A lift that comes late lifts no later denial. */
+  const lift = (name: string, ts: number): void => {
+    if ((denials.get(name)?.ts ?? ts) < ts) denials.delete(name);
   };
 
-  const take = ({ event_id: id, kind, agent, session_id: session, block, kid, not_before }: Denied): void => {
-    if (kind === "session_revoked" && session !== null) deny(`session ${session}`);
+  const isFirst = (id: string): boolean => {
+    if (seen.has(id)) return false;
+    if (seen.size === maxSeen) seen.clear();
+    seen.add(id);
+    return true;
+  };
+
+  const take = ({ ts: at, kind, agent, session_id: session, block, kid, not_before }: Denied): void => {
+    const ts = Date.parse(at);
+    if (kind === "session_revoked" && session !== null) deny(`session ${session}`, ts);
     if (kind === "agent_revoked" && agent !== null) handlers.onRevoked(agent);
-    if (kind === "agent_quarantined" && agent !== null) deny(`quarantine ${agent}`);
-    if (kind === "quarantine_lifted" && agent !== null) lift(id, `quarantine ${agent}`);
-    if (kind === "block_set" && block !== null) deny(`${block.kind} ${block.ref}`);
-    if (kind === "block_lifted" && block !== null) lift(id, `${block.kind} ${block.ref}`);
+    if (kind === "agent_quarantined" && agent !== null) deny(`quarantine ${agent}`, ts);
+    if (kind === "quarantine_lifted" && agent !== null) lift(`quarantine ${agent}`, ts);
+    if (kind === "block_set" && block !== null) deny(`${block.kind} ${block.ref}`, ts);
+    if (kind === "block_lifted" && block !== null) lift(`${block.kind} ${block.ref}`, ts);
     if (kind === "key_removed" && kid !== null) kids.add(kid);
     if (kind === "issuer_epoch_raised" && not_before !== null) {
       notBefore = Math.max(notBefore, Math.floor(Date.parse(not_before) / 1000));
@@ -77,7 +91,7 @@ export function pushedDenials(monotonicMs: () => number, keptMs: number, handler
       if (event === "reset") handlers.onReset();
       if (event === "reset" || event === "heartbeat") return;
       const read = eventShape.safeParse(parsed(data));
-      if (read.success) take(read.data);
+      if (read.success && isFirst(read.data.event_id)) take(read.data);
     },
     /** Whether the session, the target or an agent of the chain is denied. */
     has(claims: NarrowedClaims): boolean {

@@ -1,7 +1,8 @@
 import { TestTime } from "@svc/test-support/test-time";
-import { generatePrivateJwk, importAgentKey, type SigningKey, signIdentityAssertion } from "@svc/tokens";
+import { generatePrivateJwk, importAgentKey, type SigningKey, signIdentityAssertion, toJwks } from "@svc/tokens";
 import { expect, onTestFinished, test } from "vitest";
 import { AdmissionRefused, createVerifier, type VerifierOptions } from "../src/index.ts";
+import { pinnedIdentities } from "../src/pinned-identities.ts";
 import { controlPlane, type Identity } from "./support/control-plane.ts";
 import { type CallFacts, dataClass, headersOf, hopClaims, issuer, jwks, sign, target } from "./support/tokens.ts";
 
@@ -134,4 +135,23 @@ test("an identity that cannot be read, or was rolled back, admits no call", asyn
   plane.state.identities.set("planner", enrolled(plannerKey, { anchorVersion: 0 }));
   await pass(80);
   expect(await admits({})).toBe("stale_identity_view");
+});
+
+test("an identity that was requested before its agent was forgotten is read again, and not kept", async () => {
+  const answers = [plannerKey, otherKey].map((key) => ({ key, ...Promise.withResolvers<void>() }));
+  let requests = 0;
+  const get = async () => {
+    const { key, promise } = answers[requests++] ?? { key: otherKey, promise: undefined };
+    await promise;
+    const stated = { agent: "planner", status: "enrolled", anchor_version: 1, revoked: false };
+    return { ...stated, jwks: toJwks([key]), as_of: "2026-01-01T00:00:00.000Z" };
+  };
+  const identities = pinnedIdentities(get, () => 0, 60_000);
+  const kidsOf = async () => (await identities.keysOf("planner")).map(({ kid }) => kid);
+  const before = kidsOf();
+  identities.forget("planner");
+  const after = kidsOf();
+  for (const { resolve } of answers) resolve();
+  expect(await Promise.all([before, after, kidsOf()])).toEqual(Array(3).fill([otherKey.kid]));
+  expect(requests).toBe(2);
 });

@@ -28,11 +28,19 @@ interface Followed {
 /** A control plane whose list is empty, and whose push a test writes. */
 async function pushingPlane() {
   const followed: Followed[] = [];
-  const state = { lists: 0, status: 200 };
-  const server = createServer((request, response) => {
+  const state = {
+    ...{ lists: 0, status: 200 },
+    /** Of the last request of the list. */
+    since: null as string | null,
+    /** Awaited before a list is answered. */
+    gate: undefined as Promise<void> | undefined,
+  };
+  const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://plane");
     if (pathname === "/v1/identity/revocations") {
       state.lists += 1;
+      state.since = searchParams.get("since");
+      await state.gate;
       const list = { data: [], page: { next_cursor: null, limit: 200 }, as_of: "2026-01-01T00:00:00.000Z" };
       response.setHeader("content-type", "application/json").end(JSON.stringify(list));
       return;
@@ -129,12 +137,13 @@ describe("what is pushed refuses calls before the next refresh", () => {
 test("a lift that comes again after another block admits nothing", async () => {
   const { outcome, comesTo, write } = await setUp();
   const block = { block: { kind: "agent", ref: "planner" } };
-  const lift = pushText("block_lifted", block);
-  write(pushText("block_set", block) + lift);
+  const at = (second: number) => ({ ...block, ts: new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString() });
+  const lift = pushText("block_lifted", at(1));
+  write(pushText("block_set", at(0)) + lift);
   write(pushText("block_set", { block: { kind: "agent", ref: "clerk" } }));
   await comesTo("revoked", { agents: ["clerk"] });
   expect(await outcome()).toBe("admitted");
-  write(pushText("block_set", block) + lift + pushText("block_set", { block: { kind: "agent", ref: "scribe" } }));
+  write(pushText("block_set", at(2)) + lift + pushText("block_set", { block: { kind: "agent", ref: "scribe" } }));
   await comesTo("revoked", { agents: ["scribe"] });
   expect(await outcome()).toBe("revoked");
 });
@@ -166,6 +175,21 @@ describe("the connection", () => {
       patience,
     );
     await streams(plane.followed.length);
+  });
+
+  test("that is reset while the list is read has the whole list read after it", async () => {
+    const { plane, verifier, write, comesTo } = await setUp();
+    await verifier.ready();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    plane.state.gate = promise;
+    const { lists } = plane.state;
+    write(resetText);
+    await vi.waitFor(() => expect(plane.state.lists).toBe(lists + 1), patience);
+    write(resetText + pushText("agent_revoked", { agent: "clerk" }));
+    await comesTo("revoked", { agents: ["clerk"] });
+    resolve();
+    await vi.waitFor(() => expect(plane.state.lists).toBe(lists + 2), patience);
+    expect(plane.state.since).toBe(null);
   });
 
   test("that is reset has the whole list read at once", async () => {
