@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { pushPath } from "./support/control-plane.ts";
 import { enforcementToken } from "./support/control-plane-routes.ts";
 import { type RunningPep, startedPep } from "./support/pep.ts";
+import { callOf, initializing, isRunning, scripted } from "./support/stdio-bridge.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
 const target = "http:app/any";
@@ -14,12 +15,14 @@ const routes = [{ methods: ["GET", "POST"], path: "/any", target, data_class: "d
 /** Longer than the test: only the push can end a call. */
 const never = 3_600_000;
 
+const notes = { name: "notes", protocol: "mcp", command: scripted(), data_class: "docs" };
+
 async function setUp(mode: "enforce" | "observe" = "enforce", settings = {}, redecideMs = never) {
   const upstream = await startedUpstream((_request, response) => {
     response.writeHead(200, { "content-type": "application/x-ndjson" }).write("{}\n");
   });
   const running = await startedPep({
-    upstreams: [{ name: "app", url: upstream.url, mode, routes }],
+    upstreams: [{ name: "app", url: upstream.url, mode, routes }, notes],
     limits: { redecideMs, bodyWaitMs: 50 },
     settings: { SVC_PEP_ENFORCEMENT_TOKEN: enforcementToken, ...settings },
   });
@@ -87,6 +90,50 @@ describe("a pushed act ends the calls that the next decision refuses, at once", 
     pep.decide({ denyReason: "SESSION_REVOKED" });
     pep.controlPlane.push(text);
     for (const call of calls) await ends(call);
+  });
+});
+
+describe("a server over stdio", () => {
+  async function initialized() {
+    const pep = await setUp();
+    for (const each of ["mcp:notes", "mcp:notes/count", "mcp:notes/silent"]) pep.controlPlane.policies.set(each, {});
+    await pep.followed(1);
+    const credentials = await pep.session();
+    const post = (body: string, more = {}) =>
+      fetch(`${pep.url}/notes`, { method: "POST", headers: { ...credentials, ...more }, body });
+    const headers = { "mcp-session-id": (await post(initializing)).headers.get("mcp-session-id") ?? "" };
+    const call = async (name: string) =>
+      (await (await post(callOf(name, name), headers)).json()) as { readonly result: { readonly pid: number } };
+    const { pid } = (await call("count")).result;
+    return { ...pep, call, pid, sessionId: credentials["x-svc-session"] };
+  }
+  const endOf = (pid: number) => waitUntil("the process to end", () => !isRunning(pid));
+
+  test("has its call under way ended with the reason, and its process with the session", async () => {
+    const { call, controlPlane, pid, sessionId, decisions } = await initialized();
+    const before = decisions();
+    const answers: unknown[] = [];
+    void call("silent").then((answer) => answers.push(answer));
+    await waitUntil("the call to be decided", () => decisions() > before);
+    controlPlane.policies.set("mcp:notes/silent", { denyReason: "SESSION_REVOKED" });
+    controlPlane.push(revoked(sessionId));
+    await waitUntil("the call to end", () => answers.length === 1);
+    expect(answers).toMatchObject([{ id: "silent", error: { data: { deny_reason: "SESSION_REVOKED" } } }]);
+    await endOf(pid);
+  });
+
+  test("without a call under way has its process ended with the session, without a decision", async () => {
+    const { controlPlane, pid, sessionId, decisions } = await initialized();
+    const before = decisions();
+    controlPlane.push(revoked(sessionId));
+    await endOf(pid);
+    expect(decisions()).toBe(before);
+  });
+
+  test("keeps the process of another session", async () => {
+    const { controlPlane, pid, call } = await initialized();
+    controlPlane.push(revoked("another"));
+    expect((await call("count")).result.pid).toBe(pid);
   });
 });
 

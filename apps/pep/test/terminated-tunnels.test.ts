@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
+import { pushText } from "@svc/test-support/push-text";
 import { describe, expect, test } from "vitest";
 import type { Limits } from "../src/limits.ts";
+import { enforcementToken } from "./support/control-plane-routes.ts";
 import { startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";
 import { startedTlsUpstream } from "./support/tls-upstream.ts";
@@ -11,7 +13,7 @@ import { exchanged, openedTunnel, type Spoken, securedTunnel } from "./support/t
 const routes = [{ methods: ["GET", "POST"], path: "/a", target: "http:bank/a", data_class: "docs" }];
 const tunnelled = [{ connect: true, target: "http:site/tunnel", data_class: "docs" }];
 
-async function setup(limits: Partial<Limits> = {}) {
+async function setup(limits: Partial<Limits> = {}, more: Readonly<Record<string, string>> = {}) {
   const upstream = await startedTlsUpstream();
   const { url } = upstream;
   const running = await startedPep({
@@ -20,6 +22,7 @@ async function setup(limits: Partial<Limits> = {}) {
     settings: (folder) => ({
       SVC_PEP_TLS_CA_FILE: join(folder, "local-ca.pem"),
       SVC_PEP_CONFIG: join(folder, "upstreams.json"),
+      ...more,
     }),
     prepare: (folder) => {
       const tls = { ca_file: join(folder, "upstream-ca.pem") };
@@ -35,14 +38,14 @@ async function setup(limits: Partial<Limits> = {}) {
   });
   running.controlPlane.policies.set("http:bank/a", {});
   running.controlPlane.policies.set("http:site/tunnel", {});
-  const { authorization } = await running.session();
+  const { authorization, "x-svc-session": sessionId } = await running.session();
   const lines = (first: string, host: string, ...more: readonly string[]) =>
     [first, `Host: ${host}`, `Authorization: ${authorization}`, ...more, "", ""].join("\r\n");
   const request = (first: string, host: string, ...more: readonly string[]) =>
     lines(first, host, "Connection: close", ...more);
   const ca = readFileSync(join(running.folder, "local-ca.pem"), "utf8");
   const secured = (authority: string, spoken: Spoken = {}) => securedTunnel(running.port, authority, { ca, ...spoken });
-  return { ...running, upstream, lines, request, ca, secured };
+  return { ...running, upstream, sessionId, lines, request, ca, secured };
 }
 
 describe("a tunnel to a listed host ends at the enforcement point, against a double of the control plane", () => {
@@ -106,6 +109,22 @@ describe("a tunnel to a listed host ends at the enforcement point, against a dou
     const hosts = async () => (await fetch(`${adminUrl}/__svc/hosts`)).json();
     await waitUntil("the count", async () => JSON.stringify(await hosts()).includes("unused"));
     expect(await hosts()).toEqual({ hosts: [{ host: "bank.example", outcome: "unused", count: 1 }], dropped: 0 });
+  });
+
+  test("a call inside that is under way ends by a pushed act, and the tunnel with it", async () => {
+    const pushed = { SVC_PEP_ENFORCEMENT_TOKEN: enforcementToken };
+    const { secured, lines, controlPlane, sessionId } = await setup({ redecideMs: 3_600_000 }, pushed);
+    await waitUntil("the push to be followed", () => controlPlane.pushed.length === 1);
+    const tunnel = await secured("bank.example:443");
+    let received = "";
+    tunnel.on("error", () => {}).on("data", (piece) => (received += piece));
+    tunnel.write(lines("GET /a HTTP/1.1", "bank.example", "Accept: application/x-ndjson"));
+    await waitUntil("the answer to begin", () => received.includes("{}"));
+    controlPlane.policies.set("http:bank/a", { denyReason: "SESSION_REVOKED" });
+    controlPlane.push(pushText("session_revoked", { session_id: sessionId }));
+    await waitUntil("the tunnel to close", () => tunnel.closed);
+    // A cut answer has no last chunk.
+    expect(received).not.toMatch(/0\r\n\r\n$/);
   });
 
   test("a denied request is blocked", async () => {

@@ -1,11 +1,13 @@
 import { waitUntil } from "@svc/test-support";
+import { pushText } from "@svc/test-support/push-text";
 import { describe, expect, test } from "vitest";
 import type { Limits } from "../src/limits.ts";
-import { startedPep } from "./support/pep.ts";
+import { enforcementToken } from "./support/control-plane-routes.ts";
+import { type PepSetup, startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
-async function setup(limits: Partial<Limits> = {}) {
+async function setup(limits: Partial<Limits> = {}, settings: PepSetup["settings"] = {}) {
   const upstream = await startedUpstream();
   const open = { connect: true, target: "http:site/tunnel", data_class: "docs" };
   const running = await startedPep({
@@ -14,6 +16,7 @@ async function setup(limits: Partial<Limits> = {}) {
       { name: "shut", url: upstream.url, hosts: ["shut.internal"], routes: [] },
     ],
     limits,
+    settings,
   });
   running.controlPlane.policies.set("http:site/tunnel", {});
   const { authorization, "x-svc-session": sessionId } = await running.session();
@@ -29,7 +32,7 @@ async function setup(limits: Partial<Limits> = {}) {
         "",
       ].join("\r\n"),
     );
-  return { ...running, upstream, connect };
+  return { ...running, upstream, sessionId, connect };
 }
 
 describe("CONNECT, against a double of the control plane", () => {
@@ -73,6 +76,18 @@ describe("CONNECT, against a double of the control plane", () => {
     await agent.until(/200/);
     controlPlane.policies.set("http:site/tunnel", { denyReason: "TARGET_BLOCKED" });
     await agent.closed();
+    await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
+  });
+
+  test("an open tunnel is decided again at a pushed act, and closed on a deny", async () => {
+    const settings = { SVC_PEP_ENFORCEMENT_TOKEN: enforcementToken };
+    const { connect, upstream, controlPlane, sessionId } = await setup({ redecideMs: 3_600_000 }, settings);
+    await waitUntil("the push to be followed", () => controlPlane.pushed.length === 1);
+    const agent = await connect("site.internal:443");
+    await agent.until(/200/);
+    controlPlane.policies.set("http:site/tunnel", { denyReason: "SESSION_REVOKED" });
+    controlPlane.push(pushText("session_revoked", { session_id: sessionId }));
+    await waitUntil("the tunnel to close", () => agent.isClosed());
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 

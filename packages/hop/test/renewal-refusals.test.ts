@@ -89,3 +89,50 @@ describe("a renewal refused on its merits", () => {
     expect(attempts).toBeLessThanOrEqual(6);
   });
 });
+
+describe("the tokens of a session or an agent that is over, by a pushed act", () => {
+  /** A pool that has renewed, and one of another presented token. */
+  async function twoPools(setup: ReturnType<typeof setUp>) {
+    const { plane, pool } = setup;
+    const [ended, other] = [await plane.issue("agent"), await plane.issue("agent")];
+    for (const each of [ended, other]) plane.exchange(tokenOf(await pool.lease(each, budget)));
+    return { ended, other };
+  }
+
+  test("are renewed no more, whether a call waits, time passes or the act comes again; others are", async () => {
+    const setup = setUp();
+    const { time, plane, pool } = setup;
+    const { ended, other } = await twoPools(setup);
+    let renewals = 0;
+    plane.fateOf = () => {
+      renewals += 1;
+      return "answered";
+    };
+    for (let n = 0; n < 3; n += 1) pool.endRenewals(({ token }) => token === ended.token);
+    for (let n = 0; n < 5; n += 1) {
+      const left = await pool.lease(ended, budget);
+      if (left.kind === "leased") left.lease.giveBack();
+      await time.advance(1_000);
+    }
+    expect(renewals).toBe(0);
+    await time.advance(60_000);
+    expect(await pool.lease(ended, budget)).toEqual({ kind: "unauthorized" });
+    expect(renewals).toBeGreaterThan(0);
+    expect((await pool.lease(other, budget)).kind).toBe("leased");
+  });
+
+  test("serve the calls that wait for a renewal under way, one after the other", async () => {
+    const setup = setUp();
+    const { plane, pool } = setup;
+    const { ended } = await twoPools(setup);
+    const before = plane.renewals.length;
+    const calls = Array.from({ length: 4 }, async () => {
+      const result = await pool.lease(ended, budget);
+      if (result.kind === "leased") result.lease.giveBack();
+      return result.kind;
+    });
+    pool.endRenewals(() => true);
+    expect(await Promise.all(calls)).toEqual(["leased", "leased", "leased", "leased"]);
+    expect(plane.renewals.length - before).toBeLessThanOrEqual(1);
+  });
+});

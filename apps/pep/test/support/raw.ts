@@ -5,6 +5,7 @@ export interface RawConnection {
   readonly socket: Socket;
   /** Everything received so far, as Latin-1. */
   text(): string;
+  isClosed(): boolean;
   /** Resolves once `text()` matches; rejects when the connection ends without. */
   until(pattern: RegExp): Promise<string>;
   /** Resolves with everything when the other side has closed. */
@@ -48,6 +49,7 @@ export async function rawConnection(port: number, bytes = ""): Promise<RawConnec
   return {
     socket,
     text: () => received,
+    isClosed: () => isClosed,
     until: (pattern) => when(() => pattern.test(received)),
     closed: () => when(() => isClosed),
   };

@@ -12,7 +12,8 @@ export async function startedTlsUpstream() {
     received.push(`${request.method} ${request.url} ${request.headers.host} ${body}`.trim());
     if (request.headers.accept === "text/event-stream") {
       response.writeHead(200, { "content-type": "text/event-stream" }).end('data: {"id":7}\n\n');
-    } else response.end(`${request.headers.authorization?.slice(0, 9)}`);
+    } else if (request.headers.accept === "application/x-ndjson") response.write("{}\n");
+    else response.end(`${request.headers.authorization?.slice(0, 9)}`);
   });
   server.on("upgrade", (_request, socket) => {
     socket.end("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nover the socket");
