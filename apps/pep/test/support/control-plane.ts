@@ -82,7 +82,7 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     response.writeHead(200, { "content-type": "text/event-stream" }).write(heartbeatText("1.1"));
     pushed.push(response);
   };
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? "";
     const seen = { path, headers: request.headers, body: await textOf(request) };
     asked.push(seen);
@@ -91,6 +91,13 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     const route = routes[path.split("?")[0] ?? ""];
     if (route) await route(state, seen, response);
     else refusal(response, 404, "route_not_found");
+  };
+  const server = createServer((request, response) => {
+    serve(request, response).catch((error) => {
+      // Else the test would wait for an answer, and not report the error.
+      response.destroy();
+      throw error;
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
