@@ -103,18 +103,20 @@ describe("a server over stdio", () => {
       fetch(`${pep.url}/notes`, { method: "POST", headers: { ...credentials, ...more }, body });
     const headers = { "mcp-session-id": (await post(initializing)).headers.get("mcp-session-id") ?? "" };
     const call = async (name: string) =>
-      (await (await post(callOf(name, name), headers)).json()) as { readonly result: { readonly pid: number } };
+      (await (await post(callOf(name, name), headers)).json()) as {
+        readonly result: { readonly calls: number; readonly pid: number };
+      };
     const { pid } = (await call("count")).result;
     return { ...pep, call, pid, sessionId: credentials["x-svc-session"] };
   }
   const endOf = (pid: number) => waitUntil("the process to end", () => !isRunning(pid));
 
   test("has its call under way ended with the reason, and its process with the session", async () => {
-    const { call, controlPlane, pid, sessionId, decisions } = await initialized();
-    const before = decisions();
+    const { call, controlPlane, pid, sessionId } = await initialized();
     const answers: unknown[] = [];
     void call("silent").then((answer) => answers.push(answer));
-    await waitUntil("the call to be decided", () => decisions() > before);
+    let counted = 1;
+    await waitUntil("the call to reach the server", async () => (await call("count")).result.calls > ++counted);
     controlPlane.policies.set("mcp:notes/silent", { denyReason: "SESSION_REVOKED" });
     controlPlane.push(revoked(sessionId));
     await waitUntil("the call to end", () => answers.length === 1);
