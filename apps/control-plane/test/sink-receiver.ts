@@ -16,8 +16,8 @@ export interface SinkAnswer {
   readonly body?: Uint8Array;
 }
 
-/** `late`: it takes the message, and answers when the sender no longer waits. */
-export type Answering = (request: Omit<SinkRequest, "status">) => SinkAnswer | "late";
+/** `late`: 200 when the sender no longer waits. `endless`: 200 at once, and a body without an end. */
+export type Answering = (request: Omit<SinkRequest, "status">) => SinkAnswer | "late" | "endless";
 
 /** A real receiver over HTTP. It keeps every message, taken or not. */
 export async function startSinkReceiver() {
@@ -29,8 +29,9 @@ export async function startSinkReceiver() {
     const answer = answering({ headers, body });
     if (answer === "late") {
       await delay(1_000, undefined, { ref: false });
-      return response.destroy();
+      return response.writeHead(200).end();
     }
+    if (answer === "endless") return response.writeHead(200).write(" ");
     requests.push({ headers, body, status: answer.status });
     return response.writeHead(answer.status, answer.headers).end(answer.body);
   });

@@ -1,12 +1,16 @@
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EvidenceFormat, evidenceFormats, idOf, writeEvidence } from "@svc/seals";
-import { freePort, startChild, waitUntil } from "@svc/test-support";
+import { freePort, requires, startChild, waitUntil, writeCertificate } from "@svc/test-support";
 import postgres from "postgres";
 import { Webhook } from "standardwebhooks";
 import { uuidv7 } from "uuidv7";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { webhookReceiver } from "../src/background/delivery/webhook.ts";
 import { runDelivery } from "../src/background/run-delivery.ts";
 import { connect, poolOf } from "../src/postgres/database.ts";
@@ -222,7 +226,7 @@ describe("the receiver of the guide", () => {
 });
 
 describe("a receiver that does not take a message", () => {
-  const partial = new Error("nothing");
+  const partial = new Error(`connect to ${hook.url} with ${secret}`);
   test.each<[string, Answering, Delivering, RegExp]>([
     ["is down", () => ({ status: 503 }), {}, /answered 503$/],
     ["fails", () => ({ status: 500 }), {}, /answered 500$/],
@@ -234,7 +238,8 @@ describe("a receiver that does not take a message", () => {
       {},
       /redirects \(307\), and none is followed$/,
     ],
-    ["is slow", () => "late", { deadlineMs: 100 }, /no answer within 0.1 s$/],
+    ["answers 200 too late", () => "late", { deadlineMs: 100 }, /no answer within 0.1 s$/],
+    ["answers 200 without an end", () => "endless", { deadlineMs: 100 }, /no answer within 0.1 s$/],
     ["finds a single row too large", () => ({ status: 413 }), {}, /answered 413 to a single row of \d+ bytes$/],
     [
       "is not reached",
@@ -263,6 +268,42 @@ describe("a receiver that does not take a message", () => {
     await delivered();
     expect(new Set(names()).size).toBeGreaterThanOrEqual(5);
     expect(await status()).toMatchObject({ failures: 0, lastError: null, failingSinceMs: null, undelivered: 0 });
+  });
+
+  requires("openssl").test("whose certificate no known authority signed gets no row", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-receiver-"));
+    const { certFile, keyFile } = writeCertificate(folder, "receiver", "IP:127.0.0.1");
+    const take = vi.fn<RequestListener>((_request, response) => response.writeHead(204).end());
+    const server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, take);
+    rmSync(folder, { recursive: true });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await someRows();
+    await seal();
+    deliver({ receiver: webhookReceiver({ url, secret, format: "jsonl", authorization: "Splunk abc" }, clock) });
+    await waitUntil(
+      "a failure",
+      async () => (await status())?.lastError === "not reached (DEPTH_ZERO_SELF_SIGNED_CERT)",
+    );
+    expect(take).not.toHaveBeenCalled();
+  });
+
+  test("blocks its own sink, and not the other one", async () => {
+    await outbox.register("otlp");
+    await someRows();
+    await seal();
+    hook.answer(() => "endless");
+    deliver();
+    const other = await startSinkReceiver();
+    onTestFinished(other.stop);
+    const receiver = webhookReceiver({ url: other.url, secret, format: "jsonl", authorization: undefined }, clock);
+    deliver({ receiver: { ...receiver, sink: "otlp" } });
+    const undelivered = async () => (await outbox.statuses()).map((each) => [each.sink, each.undelivered > 0]);
+    await waitUntil("the other's rows", async () => !Object.fromEntries(await undelivered()).otlp);
+    expect(Object.fromEntries(await undelivered())).toEqual({ otlp: false, webhook: true });
+    expect([hook.taken(), other.lines().length]).toEqual([[], expect.any(Number)]);
+    expect(new Set(names(other.lines())).size).toBeGreaterThanOrEqual(5);
   });
 
   test("is not tried before its Retry-After", async () => {

@@ -16,6 +16,7 @@ import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
 import { ofPeople } from "./people.ts";
 import { ofSignals } from "./signals.ts";
+import { ofFeed, ofSinks } from "./sinks.ts";
 import { ofTokens } from "./tokens.ts";
 
 /** Every mutation, the quick ones first. */
@@ -39,6 +40,8 @@ export const mutations: readonly Mutation[] = [
   ...ofPeople,
   ...ofClients,
   ...ofSignals,
+  ...ofSinks,
+  ...ofFeed,
   ...ofEmbedded,
   ...ofConsole,
 ];
