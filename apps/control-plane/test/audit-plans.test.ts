@@ -1,9 +1,11 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { DecisionFilter } from "../src/ports/audit-reads.ts";
+import type { DecisionFilter, EventQuery } from "../src/ports/audit-reads.ts";
+import { eventReads } from "../src/postgres/administrative-events.ts";
 import { poolOf, type Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
 import { connectForAudit } from "../src/start/stores.ts";
+import { recorder } from "./decision-rows.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();
@@ -50,18 +52,18 @@ const rowsVisited = (plan: Plan): number => {
 };
 
 /** The plan of the statement that is sent, on a connection that has sent it often enough for a generic plan. */
-async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
+async function planOf(ask: (sql: Sql) => Promise<unknown>, isMeant = /\bfrom decision\b/): Promise<Plan> {
   const sql = connectForAudit(plane.database.appUrl, 1);
   let values: readonly unknown[] = [];
   sql.options.debug = (_connection, text, sent) => {
-    if (isOfDecisions.test(text)) values = sent;
+    if (isMeant.test(text)) values = sent;
   };
   try {
     for (let times = 0; times < 8; times++) await ask(sql);
     const prepared = await sql<
       { name: string; statement: string }[]
     >`select name, statement from pg_prepared_statements`;
-    const name = prepared.find(({ statement }) => isOfDecisions.test(statement))?.name;
+    const name = prepared.find(({ statement }) => isMeant.test(statement))?.name;
     const given = values.length === 0 ? "" : `(${values.map((value) => `'${value}'`).join()})`;
     const [row] = await sql.unsafe(`explain (analyze, format json) execute "${name}"${given}`);
     return row?.["QUERY PLAN"][0].Plan;
@@ -69,8 +71,6 @@ async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
     await sql.end();
   }
 }
-
-const isOfDecisions = /\bfrom decision\b/;
 
 const visitedBy = async (filter: DecisionFilter): Promise<number> =>
   rowsVisited(await planOf((sql) => decisionReads(poolOf(sql, 5_000)).decisions({ filter, after: undefined, limit })));
@@ -106,6 +106,41 @@ describe("a page without matching decisions reads at most a tenth of the log", (
   ];
   test.each(cases)("%s", async (_which, filter) => {
     expect(await visitedBy(filter)).toBeLessThanOrEqual(rows / 10);
+  });
+});
+
+describe("a page of the events of one actor reads a page of rows of each source, whatever the statistics say", () => {
+  beforeAll(async () => {
+    const { sql, consent } = await recorder(plane);
+    const session = await consent("expenses", "quentin");
+    await sql.end();
+    // Three by "quentin", then nine actors in turns, and the newest tenth by one: what is older lies behind all that.
+    await owner`
+      insert into administrative_event (event_id, kind, ts, actor)
+      select (lpad(to_hex(n), 12, '0') || '70008000000000000000')::uuid, 'block_set', now(),
+        case when n <= 3 then 'quentin' when n > ${0.9 * rows} then 'newest bearer' else 'bearer-' || n % 9 end
+      from generate_series(1, ${rows}) n`;
+    await owner`
+      insert into spend (jti_hash, session_id, kind, spent_at, renewal_id, actor, agent)
+      select sha256(n::text::bytea), case when n <= 3 then ${session} else md5((n % 9)::text) end::uuid, 'renewal', now(),
+        (lpad(to_hex(n), 12, '0') || '70008000000000000001')::uuid, coalesce(agent, 'quentin'), agent
+      from (select n, case when n > ${0.9 * rows} then 'newest agent' when n > 3 then 'agent-' || n % 9 end as agent
+        from generate_series(1, ${rows}) n) renewal`;
+    await owner`analyze administrative_event, spend`;
+  });
+  test.each<[string, Pick<EventQuery, "actor" | "kind">]>([
+    ["that acts now", { actor: "newest bearer" }],
+    ["that acted long ago", { actor: "bearer-1" }],
+    ["that renews now", { actor: "newest agent" }],
+    ["that renewed long ago", { actor: "agent-1" }],
+    ["that renewed long ago, of renewals", { actor: "agent-1", kind: "token_renewed" }],
+    ["that did little, long ago", { actor: "quentin" }],
+    ["that did little, of a kind", { actor: "quentin", kind: "block_set" }],
+    ["that did nothing", { actor: "nadia" }],
+  ])("%s", async (_which, query) => {
+    const ask = (sql: Sql) => eventReads(poolOf(sql, 5_000)).events({ ...query, limit, after: undefined });
+    const plan = await planOf(ask, /from (administrative_event|spend)/);
+    expect(rowsVisited(plan)).toBeLessThanOrEqual(limit + 10);
   });
 });
 

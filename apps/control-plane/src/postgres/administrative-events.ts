@@ -54,35 +54,38 @@ function sourcesOf(sql: Sql, query: EventQuery) {
   return sql`(${events(sql, query)}) union all (${renewals(sql, query)})`;
 }
 
+const events = (sql: Sql, query: EventQuery) => sql`
+  select event_id, kind, ts, actor, session_id, agent, reason, details from administrative_event
+  where ${query.kind === undefined ? sql`true` : sql`kind = ${query.kind}`} ${conditions(sql, query, sql`event_id`, sql`ts`)}
+    ${query.actor === undefined ? sql`order by` : sql`${isOne(sql, sql`actor`, query.actor)} order by actor desc,`}
+    event_id desc limit ${query.limit}`;
+
 /** An agent renews under its own name, a person in their own sessions: both have an index, the actor has none. */
 function renewals(sql: Sql, query: EventQuery) {
   const { actor } = query;
-  if (actor === undefined) return renewalsThat(sql, query, sql``);
-  const inOwnSessions = sql`and agent is null and actor = ${actor}
-    and session_id = any(array(select session_id from session where user_sub = ${actor}))`;
-  return sql`(${renewalsThat(sql, query, sql`and agent = ${actor}`)})
-    union all (${renewalsThat(sql, query, inOwnSessions)})`;
+  if (actor === undefined) return renewalsThat(sql, query, sql`order by`);
+  const ofSession = sql`and agent is null and actor = ${actor}
+    ${isOne(sql, sql`session_id`, sql`own.id`)} order by session_id,`;
+  return sql`(${renewalsThat(sql, query, sql`${isOne(sql, sql`agent`, actor)} order by agent,`)})
+    union all (select r.* from (select session_id as id from session where user_sub = ${actor}) own
+      cross join lateral (${renewalsThat(sql, query, ofSession)}) r)`;
 }
 
-const events = (sql: Sql, query: EventQuery) => sql`
-  select event_id, kind, ts, actor, session_id, agent, reason, details from administrative_event
-  where ${query.kind === undefined ? sql`true` : sql`kind = ${query.kind}`}
-    ${query.actor === undefined ? sql`` : sql`and actor = ${query.actor}`}
-    ${newestThat(sql, query, sql`event_id`, sql`ts`)}`;
-
-const renewalsThat = (sql: Sql, query: EventQuery, which: Fragment) => sql`
+const renewalsThat = (sql: Sql, query: EventQuery, whichInOrder: Fragment) => sql`
   select renewal_id as event_id, 'token_renewed' as kind, spent_at as ts, actor, session_id, agent, null as reason,
     jsonb_strip_nulls(jsonb_build_object('prover', prover)) as details
-  from spend where kind = 'renewal' ${which} ${newestThat(sql, query, sql`renewal_id`, sql`spent_at`)}`;
+  from spend where kind = 'renewal' ${conditions(sql, query, sql`renewal_id`, sql`spent_at`)}
+    ${whichInOrder} renewal_id desc limit ${query.limit}`;
 
-const newestThat = (
-  sql: Sql,
-  { sessionId, agent, after, limit, ...span }: EventQuery,
-  id: Fragment,
-  time: Fragment,
-) => sql`
+/**
+ * With an order that begins with the column, its index is walked whatever the statistics say. With `=` the planner may
+ * walk all rows to find an actor of few.
+ */
+const isOne = (sql: Sql, column: Fragment, value: string | Fragment) =>
+  sql`and ${column} between ${value} and ${value}`;
+
+const conditions = (sql: Sql, { sessionId, agent, after, ...span }: EventQuery, id: Fragment, time: Fragment) => sql`
   ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}
   ${agent === undefined ? sql`` : sql`and agent = ${agent}`}
   ${withinSpan(sql, span, time, id)}
-  ${after === undefined ? sql`` : sql`and ${id} < ${after}`}
-  order by ${id} desc limit ${limit}`;
+  ${after === undefined ? sql`` : sql`and ${id} < ${after}`}`;
