@@ -61,6 +61,25 @@ describe("a person with a role", () => {
     ]);
   });
 
+  test("leaves on record which files were exported, in each format", async () => {
+    await visitor.signIn(plane.provider, "ada");
+    const before = (await eventsOf("console_viewed", "ada")).length;
+    for (const extension of ["csv", "jsonl"]) {
+      const file = await visitor.send(`/console/decisions.${extension}?agent=planner`);
+      expect([file.status, file.headers.get("content-disposition")]).toEqual([
+        200,
+        expect.stringContaining("attachment"),
+      ]);
+    }
+    const seen = await eventsOf("console_viewed", "ada");
+    const [signIn] = await eventsOf("signed_in", "ada");
+    const common = { sign_in_id: signIn?.sign_in_id, issuer: plane.provider.issuer, parameters: "agent" };
+    expect(seen.slice(0, seen.length - before)).toEqual([
+      { ...common, path: "/console/decisions.jsonl" },
+      { ...common, path: "/console/decisions.csv" },
+    ]);
+  });
+
   test("sees no page whose view could not be recorded", async () => {
     await visitor.signIn(plane.provider, "ada");
     const unavailable = Object.assign(new Error("down"), { code: "database_unavailable" });
