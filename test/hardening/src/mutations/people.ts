@@ -120,7 +120,7 @@ export const ofPeople = mutationsOf("apps/control-plane/src", [
     "act-done-twice",
     "people/console-acts.ts",
     "    if (!(await deps.consents.spend({",
-    "    if (!(({",
+    "    if (!(await Promise.resolve({",
     acts("a form that was sent does nothing a second time, also where the block was lifted since"),
   ],
 ]);

@@ -75,7 +75,7 @@ export const ofSignals = mutationsOf("apps/control-plane/src", [
     "receiver-on-the-inside",
     "discovery/deliver-set.ts",
     "guardedFetch({ allowed, credentials",
-    'guardedFetch({ allowed: [{ kind: "host", host: "localhost" }], credentials',
+    'guardedFetch({ allowed: [...allowed, { kind: "host", host: "localhost" }], credentials',
     transmitted("by push > an internal address is not reached"),
   ],
   [

@@ -7,7 +7,7 @@ const notTaken = sinks("a receiver that does not take a message > that %s is sen
 /** Delivery of the record to receivers. */
 export const ofSinks = mutationsOf("apps/control-plane/src", [
   ["evidence-follows-redirects", "background/delivery/post.ts", 'redirect: "manual"', 'redirect: "follow"', notTaken],
-  ["fault-in-full", "background/delivery/post.ts", "codeBehind(cause)", "String(cause)", notTaken],
+  ["fault-in-full", "background/delivery/post.ts", "codeBehind(cause)", "codeBehind(cause) + String(cause)", notTaken],
   [
     "evidence-unsigned",
     "background/delivery/webhook.ts",
@@ -18,8 +18,8 @@ export const ofSinks = mutationsOf("apps/control-plane/src", [
   [
     "refused-rows-passed-over",
     "background/delivery/deliver-batch.ts",
-    "    if (refusal !== undefined) return refusal;\n",
-    "",
+    "if (refusal !== undefined) return refusal;",
+    'if (refusal?.kind === "moved") return refusal;',
     otlp("a partial success that refuses a row is no delivery: the same rows are sent until all are taken"),
   ],
   [
