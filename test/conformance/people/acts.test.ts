@@ -177,6 +177,7 @@ const refusals: readonly (readonly [who: string, status: number, send: (page: Sh
   ["a visitor who is signed out", 401, (page) => stack.browser("dan").submit(page, { reason })],
   ["a form without its token", 403, (page) => ada.submit(page, { reason, form: "" })],
   ["another sign-in's form", 403, (page) => adaElsewhere.submit(page, { reason })],
+  ["another sign-in's question in a form of one's own", 410, (page) => asOwnForm(page, adaElsewhere)],
   ["a form whose question was altered", 410, (page) => ada.submit(page, { reason, question: "x.y.z" })],
   ["a page of another origin", 400, (page) => ada.submit(page, { reason }, foreign)],
   ["no reason", 400, (page) => ada.submit(page, { reason: " \r\n" })],
@@ -184,6 +185,11 @@ const refusals: readonly (readonly [who: string, status: number, send: (page: Sh
   ["GET with the form's fields", 400, (page) => ada.visit(`/console/act?${fieldsOf(page)}&reason=${reason}`)],
 ];
 const reason = "incident";
+
+async function asOwnForm(page: Shown, browser: PersonBrowser): Promise<Shown> {
+  const own = await ask({ act: "set_block", kind: "scope", ref: "another" }, browser);
+  return browser.submit(page, { reason, form: fieldsOf(own).get("form") ?? "" });
+}
 const foreign = { origin: "https://evil.test", "sec-fetch-site": "cross-site" };
 
 const fieldsOf = ({ text }: Shown): URLSearchParams =>
