@@ -125,8 +125,8 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "changed-definition-passes",
     "decide/tool-definitions.ts",
-    "if (seen === undefined || seen?.hash === pin.hash) return undefined;",
-    "return undefined;",
+    "seen?.hash === pin.hash) return undefined;",
+    'pin.hash !== "") return undefined;',
     testsOf("apps/pep/test/changed-tools.test.ts")(
       "a tool that a list shows changed, %s > is hidden, and a call of it is refused without a decision until a list matches again",
     ),
