@@ -88,6 +88,13 @@ export const ofSignals = mutationsOf("apps/control-plane/src", [
     ),
   ],
   [
+    "streams-one-by-one",
+    "background/push-streams.ts",
+    "push().catch(",
+    "await push().catch(",
+    transmitted("by push > a receiver that hangs delays no other"),
+  ],
+  [
     "two-processes-at-a-stream",
     "postgres/signal-streams.ts",
     "endpoint_url is not null and leased_until <= now() and retry_at",
