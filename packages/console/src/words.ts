@@ -100,6 +100,9 @@ export const guaranteeWords = {
   consent_only: "only the consent",
 } as const satisfies Record<GuaranteeLevel, string>;
 
+/** Of a question whose yes denies calls. */
+export const yesNo = (is: boolean): Markup => (is ? badge("deny", "yes") : badge("allow", "no"));
+
 const manifestTones = {
   reconciled: "allow",
   attested: "observe",

@@ -11,6 +11,7 @@ import type { AgentIdentity, ConsolePorts, Query } from "../ports.ts";
 import { pager, table } from "../table.ts";
 import { overTime, readTally } from "../tally.ts";
 import type { Page } from "../view.ts";
+import { yesNo } from "../words.ts";
 import { agentsPath } from "./agents.ts";
 import { blockTable, shownBlocks } from "./denials.ts";
 import { eventsPath } from "./events.ts";
@@ -37,7 +38,7 @@ export const agentPage: Page = {
 ${offer(
   identity.status !== "revoked" && { act: "revoke_agent", ref: agent },
   identity.status === "quarantined" && { act: "lift_quarantine", ref: agent },
-  { act: "set_block", kind: "agent", ref: agent },
+  blocks.length === 0 && { act: "set_block", kind: "agent", ref: agent },
 )}
 <p>${link(href("/console/decisions", { agent }), "Its decisions")} · ${link(href("/console/sessions", { agent }), "Sessions with a delegation to it")} · ${link(href(eventsPath, { agent }), "Events about it")} · ${link(href("/console/map", { agent }), "Map around it")}</p>
 ${blocks.length > 0 && html`<section><h2>Emergency blocks</h2>${blockTable(blocks, offer)}</section>`}
@@ -81,8 +82,6 @@ async function readAgent({ reads, clock }: ConsolePorts, identity: AgentIdentity
 }
 
 const identityTones = { none: "neutral", enrolled: "allow", quarantined: "observe", revoked: "deny" } as const;
-
-const yesNo = (is: boolean): Markup => (is ? badge("deny", "yes") : badge("allow", "no"));
 
 const identityFacts = (
   { agentId, status, anchorVersion, keys, revokedReason, asOfMs }: AgentIdentity,

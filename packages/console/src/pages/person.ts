@@ -27,11 +27,13 @@ export const personPage: Page = {
       return noSuchPerson;
     }
     const filter = { user_sub: sub };
+    const active = sessions.rows.filter(({ status }) => status === "active").length;
+    const mayRun = active > 0 || sessions.next !== undefined;
     return {
       title: sub,
       section: "Sessions",
-      body: html`<p class="lead">A person. ${plural(sessions.rows.filter(({ status }) => status === "active").length, "active session")} among the newest ${count(sessions.rows.length)}.</p>
-${offer({ act: "end_sessions", ref: sub })}
+      body: html`<p class="lead">A person. ${plural(active, "active session")} among the newest ${count(sessions.rows.length)}.</p>
+${offer(mayRun && { act: "end_sessions", ref: sub })}
 <p>${link(href("/console/decisions", filter), "Decisions in their sessions")} · ${link(href("/console/sessions", filter), "Sessions")} · ${link(href(eventsPath, { actor: sub }), "Events by this person")}</p>
 <section><h2>Sessions</h2>
 ${table({

@@ -3,10 +3,11 @@ import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { scopeGraph } from "../graph.ts";
 import { badge, codes, facts, href, link, type Markup, notice, plural, time } from "../markup.ts";
-import { agentPath, scopePath } from "../places.ts";
+import { agentPath, scopePath, toolLink } from "../places.ts";
 import { pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
-import { guaranteeWords } from "../words.ts";
+import { guaranteeWords, yesNo } from "../words.ts";
+import { blockTable, shownBlocks } from "./denials.ts";
 
 const path = "/console/scopes";
 
@@ -38,11 +39,12 @@ export const scopesPage: Page = {
 
 export const scopePage: Page = {
   path: "/console/scope",
-  async render({ reads }, { query }) {
+  async render({ reads }, { query, offer }) {
     const policy = await reads.policy(query);
     if (policy === undefined) return notFoundPage("scope", path, "the scopes");
     const { scope, version, latestVersion, document } = policy;
     if (document === undefined) return notFoundPage("policy version", path, "the scopes");
+    const blocks = (await reads.blocks(shownBlocks)).filter(({ kind, ref }) => kind === "scope" && ref === scope);
     return {
       title: scope,
       section: "Scopes",
@@ -54,6 +56,9 @@ export const scopePage: Page = {
           html`<p>Sessions that began with it keep it. A consent now grants ${link(scopePath(scope), `version ${latestVersion}`)}.</p>`,
         )
       }
+<p class="lead">A scope. Blocked? ${yesNo(blocks.length > 0)}</p>
+${blocks.length > 0 && html`<section><h2>Emergency blocks</h2>${blockTable(blocks, offer)}</section>`}
+${offer(blocks.length === 0 && { act: "set_block", kind: "scope", ref: scope })}
 <section><h2>What a consent grants</h2>${consentWords(document)}</section>
 <section><h2>Who may delegate to whom</h2>
 ${scopeGraph(document) ?? html`<p class="quiet">No drawing of ${plural(Object.keys(document.agents).length, "agent")}. The table lists them.</p>`}
@@ -123,7 +128,7 @@ const toolTable = ({ tools }: PolicyDocument): Markup =>
   table({
     caption: "Tools of the scope",
     columns: [
-      { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
+      { head: "Tool", cell: ({ ref }) => toolLink(ref) },
       { head: "Data", cell: ({ data_classes: classes }) => codes(classes) },
       { head: "Privileged", cell: ({ privileged }) => (privileged ? "yes, bound to its parameters" : "no") },
       { head: "After untrusted data", cell: ({ accepts_taint: accepts }) => (accepts ? "allowed" : "denied") },

@@ -9,13 +9,13 @@ import {
 import { html } from "hono/html";
 import { byCaller, reasonTable, usageColumns } from "../calls.ts";
 import { notFoundPage } from "../failure-page.ts";
-import { age, badge, bar, codes, count, href, link, type Markup, notice } from "../markup.ts";
+import { age, bar, codes, count, href, link, type Markup, notice } from "../markup.ts";
 import { agentPath, caller, personPath, scopePath } from "../places.ts";
 import type { ConsolePorts, ConsoleReads } from "../ports.ts";
 import { table } from "../table.ts";
 import { readable } from "../text-diff.ts";
 import type { Page } from "../view.ts";
-import { guaranteeWords } from "../words.ts";
+import { guaranteeWords, yesNo } from "../words.ts";
 import { decisionColumns } from "./decisions.ts";
 import { blockTable, shownBlocks } from "./denials.ts";
 
@@ -48,9 +48,9 @@ export const toolPage: Page = {
     return {
       title: name,
       section: "Scopes",
-      body: html`<p class="lead">A tool. Blocked? ${blocks.length === 0 ? badge("allow", "no") : badge("deny", "yes")}</p>
+      body: html`<p class="lead">A tool. Blocked? ${yesNo(blocks.length > 0)}</p>
 ${blocks.length > 0 && html`<section><h2>Emergency blocks</h2>${blockTable(blocks, offer)}</section>`}
-${offer({ act: "set_block", kind: "tool", ref: name })}
+${offer(blocks.every(({ ref }) => ref !== name) && { act: "set_block", kind: "tool", ref: name })}
 <p>${link(href("/console/decisions", filter), "Its decisions")} · ${link(href("/console/map", { tool: name }), "Map of its callers")}</p>
 <section><h2>Agents that declare it</h2>${declarationTable(declared)}</section>
 ${definitions(declared, texts)}
