@@ -171,7 +171,7 @@ describe("the page of", () => {
     }
     expect(page).toContain('title="0 in the same part of the span before"');
     expect(page).toMatch(/<dt>Active sessions<\/dt><dd><a href="\/console\/sessions\?status=active">(<bdi>)?\d+/);
-    expect(page).toMatch(/Last seal none yet\. \d+ decisions wait for theirs/);
+    expect(page).toMatch(/Last seal none yet\. \d+ decisions are not sealed yet/);
   });
 
   test("the map shows each connection with its rate and its denied calls, around one node too", async () => {

@@ -40,7 +40,13 @@ export const sessionsNow = (active: number, most: number): Markup =>
 const behindMs = 600_000;
 
 export function sealing({ sealedAtMs, unsealed, oldestUnsealedMs }: SealState, most: number, nowMs: number): Markup {
-  const isBehind = oldestUnsealedMs !== null && oldestUnsealedMs < nowMs - behindMs;
+  // Of the last run: no row may be left of those that it found.
+  const oldestMs = unsealed > 0 ? oldestUnsealedMs : null;
+  const isBehind = oldestMs !== null && oldestMs < nowMs - behindMs;
+  const left =
+    unsealed === 0
+      ? html`All decisions are sealed`
+      : html`${upTo(unsealed, most)} ${unsealed === 1 ? "decision is" : "decisions are"} not sealed yet`;
   const last = sealedAtMs === null ? html`none yet` : age(sealedAtMs);
-  return html`${isBehind ? badge("deny", "behind") : badge("allow", "on time")} Last seal ${last}. ${upTo(unsealed, most)} decisions wait for theirs${oldestUnsealedMs !== null && html`, the oldest row from ${age(oldestUnsealedMs)}`}.`;
+  return html`${isBehind ? badge("deny", "behind") : badge("allow", "on time")} Last seal ${last}. ${left}${oldestMs !== null && html`, the oldest from ${age(oldestMs)}`}.`;
 }

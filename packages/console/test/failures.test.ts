@@ -113,3 +113,21 @@ describe("readiness on the overview", () => {
     expect(text).toContain("svc audit verify");
   });
 });
+
+describe("the sealing on the overview", () => {
+  const nowMs = 1_000_000_000;
+  test.each([
+    [{ unsealed: 0, oldestUnsealedMs: nowMs - 3_600_000 }, "on time", "All decisions are sealed."],
+    [{ unsealed: 1, oldestUnsealedMs: nowMs - 30_000 }, "on time", "1 decision is not sealed yet, the oldest from"],
+    [
+      { unsealed: 10_000, oldestUnsealedMs: nowMs - 3_600_000 },
+      "behind",
+      "10,000 or more decisions are not sealed yet",
+    ],
+  ])("with %o is %s", async (state, word, sentence) => {
+    const reads = { ...fakeReads(), sealState: async () => ({ sealedAtMs: nowMs, ...state }) };
+    const { text } = await visitor({ reads, clock: { nowMs: () => nowMs } }).look("/console");
+    expect(text).toContain(`>${word}</span> Last seal`);
+    expect(text).toContain(sentence);
+  });
+});

@@ -80,8 +80,16 @@ test("a figure is compared with the same part of the span before, and with nothi
   expect(await ofBefore(7)).toMatchObject([{ count: 7 }]);
   expect(asked[0]).toMatchObject({ sinceMs: nowMs - 48 * hourMs, untilMs: nowMs - 24 * hourMs });
   expect(await ofBefore(tallied)).toBeUndefined();
-  const words = [change(150, 100), change(50, 100), change(100, 100), change(5, 0), change(5, undefined)];
+  const words = [
+    change(12_000, 19),
+    change(150, 100),
+    change(50, 100),
+    change(100, 100),
+    change(5, 0),
+    change(5, undefined),
+  ];
   expect(words.map((markup) => String(markup ?? "").replaceAll(/<[^>]*>/g, ""))).toEqual([
+    "before: 19",
     "50 % more than before",
     "50 % fewer than before",
     "before: 100",
