@@ -40,7 +40,7 @@ describe("decisions", () => {
     const cursor = /cursor=([\w-]+)/.exec(page.text)?.[1];
     const refused = await look(`/console/decisions?limit=1&outcome=deny&cursor=${cursor}`);
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain("next_cursor of a page with the same filters");
+    expect(refused.text).toContain("filter again for the first page");
   });
 
   test.each([
@@ -144,6 +144,7 @@ describe("decisions", () => {
     const { status, text } = await look(`/console/decisions?${query}`);
     expect(status).toBe(400);
     expect(text).toContain("This filter cannot be applied");
+    expect(text).not.toMatch(/Invalid option|Unrecognized key/);
     expect(text).toContain(typed);
     expect(text).not.toContain("<table");
     const faulty = [
@@ -235,7 +236,7 @@ describe("the would-block review", () => {
       target: string;
       count: number;
     }[];
-    for (const { target } of groups) expect(page).toContain(`<code>${target}</code>`);
+    for (const { target } of groups) expect(page).toContain(`>${target}</code>`);
     expect(page).toContain('+          "ref": "http:crm/read",');
     expect(page).toContain('svc manifest submit planner.json --override "why it can be trusted"');
     expect(page).toContain("All changes at once");
@@ -260,7 +261,7 @@ describe("the would-block review", () => {
     expect(half).toContain('href="/console/scope?name=books&version=2"');
     expect(half).toContain("http:books/sell for finance.entries, 1 call");
     expect(half).not.toContain("http:books/lend for finance.entries, 1 call");
-    expect(half.indexOf("<code>http:books/sell</code>")).toBeLessThan(half.indexOf("<code>http:books/lend</code>"));
+    expect(half.indexOf(">http:books/sell</code>")).toBeLessThan(half.indexOf(">http:books/lend</code>"));
     await declare("http:books/lend", "http:books/sell");
     const whole = await review();
     expect(whole).toContain("0 left: safe to enforce");

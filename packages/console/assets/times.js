@@ -47,7 +47,7 @@ function momentOf(text, isUtc) {
 /** A form's times are typed in the reader's zone, and sent in UTC. */
 function localizeField(field) {
   const shown = momentOf(field.value, true);
-  if (shown !== undefined) field.value = localText(shown);
+  if (shown !== undefined) field.value = localText(shown).replace(/:00$/, "");
   const label = field.labels?.[0];
   if (label) label.textContent = label.textContent.replace(" (UTC)", "");
   field.form?.addEventListener("formdata", ({ formData }) => {
@@ -59,6 +59,6 @@ function localizeField(field) {
 localize(document);
 for (const field of document.querySelectorAll("input[data-time]")) localizeField(field);
 const zone = document.querySelector("[data-zone]");
-if (zone)
-  zone.textContent = `Times are those of ${Intl.DateTimeFormat().resolvedOptions().timeZone}; point at one for UTC.`;
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+if (zone && timeZone !== "UTC") zone.textContent = `Times are those of ${timeZone}; point at one for UTC.`;
 setInterval(() => localize(document), 30_000);

@@ -50,7 +50,9 @@ function faultNotice(fields: readonly Field[], issues: readonly Issue[]): Markup
     "This filter cannot be applied",
     html`<ul>${issues.map(({ path, message }) => {
       const label = labelOf(path);
-      return html`<li>${label === undefined ? html`<code>${path || "address"}</code>` : html`<a href="#f-${path}">${label}</a>`} ${isolated(message)}</li>`;
+      const subject =
+        label === undefined ? path && html`<code>${path}</code> ` : html`<a href="#f-${path}">${label}</a> `;
+      return html`<li>${subject}${isolated(message)}</li>`;
     })}</ul>`,
   );
 }
@@ -85,6 +87,13 @@ export async function filtered<Rows>(
 /** @throws what is no refusal of the query */
 function issuesOf(thrown: unknown): Issue[] {
   const { code, details } = thrown as { readonly code?: unknown; readonly details?: { readonly issues?: unknown } };
-  if (code === "invalid_request" && Array.isArray(details?.issues)) return details.issues as Issue[];
+  if (code === "invalid_request" && Array.isArray(details?.issues)) return (details.issues as Issue[]).map(inWords);
   throw thrown;
+}
+
+/** What the schema says to programs, said to people; any other message as it is. */
+function inWords({ path, message }: Issue): Issue {
+  if (path === "cursor") return { path, message: "is of another list: filter again for the first page of this one" };
+  if (message.startsWith("Invalid option")) return { path, message: "is not one of the choices" };
+  return { path, message: message.replace(/^Unrecognized keys?: (.+)$/s, "This page has no such filter: $1") };
 }

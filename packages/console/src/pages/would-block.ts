@@ -13,7 +13,7 @@ import {
 } from "@svc/core";
 import { html } from "hono/html";
 import { type Field, filterForm } from "../form.ts";
-import { badge, count, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
+import { badge, code, count, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
 import type { ConsoleReads, Listed, Query } from "../ports.ts";
 import { withInstants } from "../span.ts";
@@ -89,8 +89,8 @@ const groupTable = (query: Query, groups: Listed<WouldBlock>): Markup =>
       caption: "By caller and target, open ones first",
       columns: [
         { head: "Caller", cell: ({ actingAgent }) => actingAgent },
-        { head: "Target", cell: ({ target }) => html`<code>${target}</code>` },
-        { head: "Data", cell: ({ dataClass }) => html`<code>${dataClass}</code>` },
+        { head: "Target", cell: ({ target }) => code(target) },
+        { head: "Data", cell: ({ dataClass }) => code(dataClass) },
         { head: "Reason", cell: ({ denyReason }) => denyWords(denyReason) },
         { head: "Now", cell: nowWords },
         { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
