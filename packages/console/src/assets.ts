@@ -7,7 +7,7 @@ const uplot = new URL("dist/", `file://${createRequire(import.meta.url).resolve(
 
 const files: readonly (readonly [name: string, url: URL])[] = [
   ...[
-    ...["base.css", "parts.css", "charts.css", "people.css", "acts.css"],
+    ...["base.css", "parts.css", "charts.css", "people.css", "acts.css", "print.css"],
     ...["times.js", "follow.js", "plots.js", "icon.svg"],
   ].map((name) => [name, new URL(name, own)] as const),
   ["uplot.js", new URL("uPlot.iife.min.js", uplot)],

@@ -49,7 +49,7 @@ export const seeOther = (location: string): Response =>
   new Response(null, { status: 303, headers: { Location: location } });
 
 const stylesOf = (viewer: Viewer | undefined, plots: View["plots"]): readonly string[] => [
-  ...["base.css", "parts.css", "charts.css"],
+  ...["base.css", "parts.css", "charts.css", "print.css"],
   ...(viewer?.mayAct ? ["acts.css"] : []),
   ...(plots ? ["uplot.css"] : []),
 ];

@@ -7,11 +7,16 @@ interface Call {
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;
   readonly method?: string;
+  /** Of a refusal that is part of the story. */
+  readonly status?: number;
 }
 
 /** Calls the service as its users do; throws for any status but success. */
 export function apiOf({ url }: Pick<ControlPlane, "url">) {
-  return async <Body>(path: string, { bearer = testBearers.admin, json, form, method }: Call = {}): Promise<Body> => {
+  return async <Body>(
+    path: string,
+    { bearer = testBearers.admin, json, form, method, status }: Call = {},
+  ): Promise<Body> => {
     const response = await fetch(`${url}${path}`, {
       method: method ?? (json === undefined && form === undefined ? "GET" : "POST"),
       headers: {
@@ -22,7 +27,7 @@ export function apiOf({ url }: Pick<ControlPlane, "url">) {
       ...(form !== undefined && { body: new URLSearchParams(form) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${text}`);
+    if (!response.ok && response.status !== status) throw new Error(`${path} returned ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as Body;
   };
 }
@@ -77,7 +82,7 @@ const tools = {
   search: { ref: "http:travel/search", data_classes: ["travel.offers"] },
 };
 
-/** Three agents under two scopes; the planner's manifest in two versions. */
+/** Three agents under two scopes; the planner's manifest in two versions, the auditor's second one not in force. */
 async function register(api: Api): Promise<void> {
   const planner = (planned: readonly object[]) => ({
     scopes: {
@@ -92,6 +97,9 @@ async function register(api: Api): Promise<void> {
     scopes: { expenses: { hop_budget: 4, entry: true, tools: [tools.browse], downstream_agents: ["auditor"] } },
   };
   await api("/v1/agents", { json: { name: "researcher", manifest: researcher, ...noDiscovery } });
+  const unvouched = { ...tools.read, ref: "http:ledger/close_year" };
+  const refused = { agent: "auditor", manifest: { scopes: { expenses: { hop_budget: 4, tools: [unvouched] } } } };
+  await api("/v1/manifests", { json: refused, status: 409 });
   const second = { agent: "planner", manifest: planner([tools.read, tools.post]), ...noDiscovery };
   await api("/v1/manifests", { json: second });
 }
@@ -105,6 +113,8 @@ export interface Story {
   readonly denied: string;
   /** Denied for taint. */
   readonly tainted: string;
+  /** A session that was revoked. */
+  readonly ended: string;
   /** The policy's versions by scope, and sessions for a generated history. */
   readonly sessions: readonly ConsentResponse[];
 }
@@ -180,6 +190,7 @@ export async function createStory(api: Api): Promise<Story> {
     allowed: allowed.actionId,
     denied: denied.action_id,
     tainted: tainted.action_id,
+    ended: ended.session_id,
     sessions: [session, web, trip],
   };
 }
