@@ -18,6 +18,9 @@ interface BoxSize {
   readonly nameLength: number;
 }
 
+/** Wider drawings do not fit a phone. */
+const phoneWidth = 340;
+
 /** An SVG that scrolls within its frame on a narrow screen. `img` is one picture; a `group` has links. */
 export const drawing = (
   label: string,
@@ -29,7 +32,7 @@ export const drawing = (
   html`<div class="graph-frame" tabindex="0" role="region" aria-label="${label}"><svg class="graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${role}" aria-label="${description}">
 <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>
 ${content}
-</svg></div>`;
+</svg></div>${width > phoneWidth && html`<p class="hint sideways">Scroll the drawing sideways. The table below has the same.</p>`}`;
 
 /** A name that does not fit is cut; the title has all of it. */
 const box = ({ name, kind, tone, x, y }: Box, { width, height, nameLength }: BoxSize): Markup =>

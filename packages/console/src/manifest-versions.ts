@@ -6,7 +6,7 @@ import {
   withoutDirection,
 } from "@svc/core";
 import { html } from "hono/html";
-import { badge, isolated, type Markup, notice, time } from "./markup.ts";
+import { badge, code, isolated, type Markup, notice, time } from "./markup.ts";
 import { table } from "./table.ts";
 import { lineDiff, readable } from "./text-diff.ts";
 import { manifestBadge } from "./words.ts";
@@ -57,12 +57,12 @@ function differences(caption: string, diff: readonly DiffEntry[]): Markup {
   return table<DiffEntry>({
     caption,
     columns: [
-      { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
+      { head: "Tool", cell: ({ ref }) => code(ref) },
       { head: "Kind", cell: ({ kind }) => badge(diffTones[kind], kind) },
       { head: "Field", cell: ({ field }) => html`<code>${withoutDirection(field)}</code>` },
       { head: "Declared", cell: ({ declared }) => html`<code>${jsonText(declared)}</code>` },
       { head: "Discovered", cell: ({ discovered }) => html`<code>${jsonText(discovered)}</code>` },
-      { head: "Remedy", cell: ({ remedy }) => remedy },
+      { head: "Remedy", cell: ({ remedy }) => remedy, isProse: true },
     ],
     rows: diff,
     whenEmpty: "",

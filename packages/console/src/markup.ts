@@ -17,6 +17,12 @@ export const isolated = (content: Content): Content =>
 
 export const link = (to: string, text: Content): Markup => html`<a href="${to}">${isolated(text)}</a>`;
 
+const shortName = 24;
+
+/** A name; a short one wraps only where the window is narrow. */
+export const code = (name: string): Markup =>
+  html`<code${name.length <= shortName && html` class="short"`}>${name}</code>`;
+
 /** A list of names; "none" where it is empty. */
 export const codes = (names: readonly string[]): Markup =>
   names.length === 0

@@ -1,6 +1,6 @@
 import type { DecisionRecord, SessionRead } from "@svc/core";
 import { html } from "hono/html";
-import { badge, isolated, link, type Markup, time } from "./markup.ts";
+import { badge, code, isolated, link, type Markup, time } from "./markup.ts";
 import { actionPath, caller, personPath, shortId, target } from "./places.ts";
 import { type Column, table } from "./table.ts";
 import { denyWords, outcomeBadge, outcomeTone } from "./words.ts";
@@ -37,7 +37,7 @@ export function sessionTree({ facts, marks }: SessionRead, records: readonly Dec
   const columns: readonly Column<Node>[] = [
     { head: "Call", cell: (node) => call(node, facts.userSub) },
     { head: "Outcome", cell: ({ record }) => html`${outcomeBadge(record)} ${denyWords(record.denyReason)}` },
-    { head: "Data", cell: ({ record }) => html`<code>${record.dataClass}</code>` },
+    { head: "Data", cell: ({ record }) => code(record.dataClass) },
     { head: "Taint", cell: ({ record }) => taintOf(record, sources.get(record.actionId)) },
     { head: "Time", cell: ({ record }) => time(record.decidedAtMs) },
     {

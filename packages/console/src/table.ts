@@ -6,6 +6,8 @@ export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => Content;
   readonly isNumber?: true;
+  /** Sentences: they wrap before the names of other columns do. */
+  readonly isProse?: true;
 }
 
 interface Table<Row> {
@@ -28,8 +30,8 @@ export function table<Row>({ caption, columns, rows, whenEmpty, isLive = false }
         )}</tr></thead>
 <tbody role="rowgroup">${rows.map(
           (row) => html`<tr role="row">${columns.map(
-            ({ head, cell, isNumber }) =>
-              html`<td role="cell" data-head="${head}"${numeric(isNumber)}><div>${isolated(cell(row))}</div></td>`,
+            ({ head, cell, isNumber, isProse }) =>
+              html`<td role="cell" data-head="${head}"${numeric(isNumber)}${isProse && html` class="prose"`}><div>${isolated(cell(row))}</div></td>`,
           )}</tr>
 `,
         )}</tbody></table>`

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { filtered, filterForm, type Issue } from "../form.ts";
-import { count, href, link, type Markup, time } from "../markup.ts";
+import { code, count, href, link, type Markup, time } from "../markup.ts";
 import { actionPath, caller, sessionPath, shortId, target } from "../places.ts";
 import type { DecisionRow, Listed, Query } from "../ports.ts";
 import { spanIssues } from "../span.ts";
@@ -15,7 +15,7 @@ export const decisionColumns: readonly Column<DecisionRow>[] = [
   { head: "Outcome", cell: ({ record }) => outcomeBadge(record) },
   { head: "Caller", cell: ({ record }) => caller(record) },
   { head: "Target", cell: ({ record }) => target(record) },
-  { head: "Data", cell: ({ record }) => html`<code>${record.dataClass}</code>` },
+  { head: "Data", cell: ({ record }) => code(record.dataClass) },
   { head: "Reason", cell: ({ record }) => denyWords(record.denyReason) },
   { head: "Hop", cell: ({ record }) => record.hop, isNumber: true },
   { head: "Session", cell: ({ record }) => shortId(sessionPath(record.sessionId), record.sessionId) },
