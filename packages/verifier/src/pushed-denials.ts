@@ -2,12 +2,11 @@ import { blockKinds, mcpServerRef, type pushedEvent } from "@svc/core";
 import { actChain, type NarrowedClaims, type SentEvent } from "@svc/tokens";
 import { z } from "zod/mini";
 
-type Member = "event_id" | "ts" | "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
+type Member = "ts" | "kind" | "agent" | "session_id" | "block" | "kid" | "not_before";
 
 /** Of the route's schema what is read here; unknown kinds are ignored. */
 const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.output<typeof pushedEvent>[M] }> =
   z.object({
-    event_id: z.string(),
     ts: z.iso.datetime(),
     kind: z.string(),
     agent: z.nullable(z.string()),
@@ -18,9 +17,6 @@ const eventShape: z.ZodMiniType<{ [M in Member]: M extends "kind" ? string : z.o
   });
 
 type Denied = z.output<typeof eventShape>;
-
-/** As many events as the push sends of the past. */
-const maxSeen = 10_000;
 
 interface Denial {
   /** Of the event. */
@@ -45,8 +41,6 @@ interface PushedHandlers {
 export function pushedDenials(monotonicMs: () => number, keptMs: number, handlers: PushedHandlers) {
   const denials = new Map<string, Denial>();
   const kids = new Set<string>();
-  /** By id: an event that comes again has had its effect. */
-  const seen = new Set<string>();
   let notBefore = 0;
   let sweptMs = monotonicMs();
 
@@ -58,16 +52,9 @@ export function pushedDenials(monotonicMs: () => number, keptMs: number, handler
   };
   const isDenied = (name: string): boolean => (denials.get(name)?.untilMs ?? Number.NEGATIVE_INFINITY) >= monotonicMs();
 
-  /** A lift that comes late lifts no later denial. */
+  /** One that comes late, or again, lifts no later denial. */
   const lift = (name: string, ts: number): void => {
     if ((denials.get(name)?.ts ?? ts) < ts) denials.delete(name);
-  };
-
-  const isFirst = (id: string): boolean => {
-    if (seen.has(id)) return false;
-    if (seen.size === maxSeen) seen.clear();
-    seen.add(id);
-    return true;
   };
 
   const take = ({ ts: at, kind, agent, session_id: session, block, kid, not_before }: Denied): void => {
@@ -91,7 +78,7 @@ export function pushedDenials(monotonicMs: () => number, keptMs: number, handler
       if (event === "reset") handlers.onReset();
       if (event === "reset" || event === "heartbeat") return;
       const read = eventShape.safeParse(parsed(data));
-      if (read.success && isFirst(read.data.event_id)) take(read.data);
+      if (read.success) take(read.data);
     },
     /** Whether the session, the target or an agent of the chain is denied. */
     has(claims: NarrowedClaims): boolean {

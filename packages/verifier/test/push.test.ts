@@ -64,8 +64,9 @@ async function pushingPlane() {
 async function setUp(options: Partial<VerifierOptions> = {}) {
   const plane = await pushingPlane();
   const verifier = createVerifier({
-    ...{ issuer, audience: target, jwks, freshnessSeconds: 60, random: () => 0 },
-    identityView: { url: plane.url, token: "reader", push: true },
+    ...{ issuer, audience: target, jwks, freshnessSeconds: 7_200, random: () => 0 },
+    // Longer than the test: only the push can change what is refused.
+    identityView: { url: plane.url, token: "reader", push: true, refreshSeconds: 3_600 },
     ...options,
   });
   onTestFinished(() => verifier.close());

@@ -55,6 +55,11 @@ export const ofRun = mutationsOf("apps/cli/src/run", [
 
 const inTunnel = testsOf("apps/pep/test/terminated-tunnels.test.ts");
 
+const pushedActs = (name: string) =>
+  testsOf("apps/pep/test/pushed-acts.test.ts")(
+    `a pushed act ends the calls that the next decision refuses, at once > ${name}`,
+  );
+
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "tunnel-host-unchecked",
@@ -146,6 +151,29 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "watch.onEnd((refusal) => relay.stop(lastEventOf(admitted, refusal)));",
     "if (releaseStream) watch.onEnd((refusal) => relay.stop(lastEventOf(admitted, refusal)));",
     testsOf("apps/pep/test/calls-under-way.test.ts")("an answer of %s is cut, never ended cleanly"),
+  ],
+  [
+    "ended-session-not-concerned",
+    "decide/pushed-acts.ts",
+    "      return act.ref === sessionId;",
+    '      return act.ref === "" && sessionId === "";',
+    pushedActs("%s"),
+  ],
+  [
+    "unreadable-act-dropped",
+    "decide/pushed-acts.ts",
+    'if (event === "reset" || !read.success) return every;',
+    "if (!read.success) return undefined;",
+    pushedActs("%s concerns every call"),
+  ],
+  [
+    "act-before-a-token-forgotten",
+    "decide/calls-under-way.ts",
+    "if (atMs >= sinceMs && concerns(act, call)) schedule(act, call);",
+    "if (atMs < sinceMs && concerns(act, call)) schedule(act, call);",
+    testsOf("apps/pep/test/calls-under-way.properties.test.ts")(
+      "acts in any order and repetition have exactly the calls decided again that they concern, after them",
+    ),
   ],
   [
     "agent-sets-our-headers",
@@ -360,6 +388,15 @@ export const ofHop = mutationsOf("packages/hop/src", [
     "if (pool.isRejected || pool.isIdle) end(key, pool);",
     testsOf("packages/hop/test/renewal-pool.test.ts")(
       "the life of a pool > an unspent sibling of a %s token is kept until the session's end, however long no call comes",
+    ),
+  ],
+  [
+    "ended-tokens-renewed",
+    "pool/token-pool.ts",
+    '    if (isOpen(this.#state)) this.#enter({ kind: "ended", lent: new Set() });\n',
+    "",
+    testsOf("packages/hop/test/renewal-refusals.test.ts")(
+      "the tokens of a session or an agent that is over, by a pushed act > are renewed no more, whether a call waits, time passes or the act comes again; others are",
     ),
   ],
   [

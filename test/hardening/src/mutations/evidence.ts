@@ -51,6 +51,15 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
     view("%s is no refresh: the view becomes stale"),
   ],
   [
+    "late-lift-admits",
+    "pushed-denials.ts",
+    "if ((denials.get(name)?.ts ?? ts) < ts) denials.delete(name);",
+    "if (ts > 0) denials.delete(name);",
+    testsOf("packages/verifier/test/pushed-denials.test.ts")(
+      "events in any order, each any number of times, refuse at least what they refuse in order",
+    ),
+  ],
+  [
     "other-parameters-admitted",
     "admit.ts",
     'if (claims.paramsHash !== hashOf(params)) throw new AdmissionRefused("params_mismatch");',

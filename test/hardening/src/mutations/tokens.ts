@@ -112,6 +112,15 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     keys("a kid that appears twice is ignored"),
   ],
   [
+    "bytes-keep-a-push-alive",
+    "push/follow-push.ts",
+    "      if (events.length > 0) return events;",
+    "      return events;",
+    testsOf("packages/tokens/test/follow-push.test.ts")(
+      "a stream > after %s is opened again, and brings nothing of that answer",
+    ),
+  ],
+  [
     "sealed-key-moved",
     "sealed-key.ts",
     "if (protectedHeader.kid === kid) return",
