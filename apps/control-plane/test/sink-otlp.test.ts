@@ -91,6 +91,7 @@ test("a stand-in for a collector gets each row as a log record with its evidence
 
 test("a partial success that refuses a row is no delivery: the same rows are sent until all are taken", async () => {
   collector.reset();
+  await positions().register("otlp");
   await record();
   await sealEverything(sealer(service, () => key));
   // ExportLogsServiceResponse{partial_success{rejected_log_records: 1, error_message: "no"}}
