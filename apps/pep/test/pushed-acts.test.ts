@@ -215,21 +215,33 @@ test("a thousand acts at once cause few decisions on a call, of which the last i
   expect(pep.decisions() - before).toBeLessThan(20);
 });
 
-test("an ended session's tokens are renewed no more, and its next call is a recorded deny", async () => {
+test.each<[string, boolean, (sessionId: string) => string]>([
+  ["renewed no more of an ended session", false, revoked],
+  ["renewed no more of a revoked agent", false, () => pushText("agent_revoked", { agent: "planner" })],
+  ["still renewed of a quarantined agent", true, () => pushText("agent_quarantined", { agent: "planner" })],
+])("tokens are %s, and the next call is a recorded deny", async (_name, isRenewed, act) => {
   const pep = await setUp();
   await pep.followed(1);
-  const call = await callUnderWay(pep);
+  const session = async () => {
+    const headers = await pep.session();
+    const token = await pep.controlPlane.delegate(headers.authorization.replace("Bearer ", ""), "planner");
+    return { ...headers, authorization: `Bearer ${token}` };
+  };
+  const call = await callUnderWay({ url: pep.url, session });
   call.leave();
   const witness = await callUnderWay(pep);
   pep.decide({ denyReason: "SESSION_REVOKED" });
   const renewals = () => pep.controlPlane.countOf("/v1/token/renew");
   const before = renewals();
-  pep.controlPlane.push(revoked(call.sessionId));
+  pep.controlPlane.push(act(call.sessionId));
   await readUpTo(pep, witness);
-  const { status } = await fetch(`${pep.url}/app/any`, { headers: call.headers });
-  expect(status).toBe(403);
+  const again = async () => (await fetch(`${pep.url}/app/any`, { headers: call.headers })).status;
+  expect(await again()).toBe(403);
   expect(pep.controlPlane.decisions().at(-1)?.session_id).toBe(call.sessionId);
-  expect(renewals()).toBe(before);
+  // Allows of more calls than there are free tokens.
+  pep.decide({});
+  for (let n = 0; n < 3; n += 1) expect(await again()).toBe(200);
+  expect(renewals() > before).toBe(isRenewed);
 });
 
 describe("where the push fails, the decision of each interval ends the call", () => {
