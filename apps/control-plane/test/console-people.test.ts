@@ -59,6 +59,11 @@ describe("a person with a role", () => {
       { ...common, path: "/console/agents/planner", parameters: "" },
       { ...common, path: "/console/decisions", parameters: "agent,outcome" },
     ]);
+    // Without its filters the address is of another page.
+    const text = await (await visitor.send("/console/events?kind=console_viewed")).text();
+    expect(text).toContain('<a href="/console/agents/planner"><code>/console/agents/planner</code></a>');
+    expect(text).toContain("<code>/console/decisions</code>");
+    expect(text).not.toContain("<code>/console/decisions</code></a>");
   });
 
   test("leaves on record which files were exported, in each format", async () => {

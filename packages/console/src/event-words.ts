@@ -90,7 +90,8 @@ function detailOf(name: string, value: Details[string], details: Details): Conte
     case "action_id":
       return shortId(actionPath(value), value);
     case "path":
-      return value.startsWith("/console")
+      // The record has no values of filters: without them the address is of another page.
+      return value.startsWith("/console") && !details.parameters
         ? html`<a href="${value}"><code>${value}</code></a>`
         : html`<code>${value}</code>`;
     case "until":
