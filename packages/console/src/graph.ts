@@ -29,10 +29,10 @@ export const drawing = (
   content: Markup,
   role: "img" | "group" = "img",
 ): Markup =>
-  html`<div class="graph-frame" tabindex="0" role="region" aria-label="${label}"><svg class="graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${role}" aria-label="${description}">
+  html`${width > phoneWidth && html`<p class="hint sideways">Scroll the drawing sideways. The table below has the same.</p>`}<div class="graph-frame" tabindex="0" role="region" aria-label="${label}"><svg class="graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${role}" aria-label="${description}">
 <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>
 ${content}
-</svg></div>${width > phoneWidth && html`<p class="hint sideways">Scroll the drawing sideways. The table below has the same.</p>`}`;
+</svg></div>`;
 
 /** A name that does not fit is cut; the title has all of it. */
 const box = ({ name, kind, tone, x, y }: Box, { width, height, nameLength }: BoxSize): Markup =>

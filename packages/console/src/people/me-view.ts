@@ -1,6 +1,6 @@
 import type { DecisionRecord, SessionSummary } from "@svc/core";
 import { html } from "hono/html";
-import { isolated, type Markup, plural, time } from "../markup.ts";
+import { code, isolated, type Markup, plural, time } from "../markup.ts";
 import { type Column, table } from "../table.ts";
 import { denyWords, outcomeBadge, sessionBadge } from "../words.ts";
 import type { Person, PersonView } from "./layout.ts";
@@ -16,9 +16,9 @@ const columns: readonly Column<DecisionRecord>[] = [
   { head: "Who", cell: ({ actingAgent }) => actingAgent },
   {
     head: "Did",
-    cell: ({ target, targetKind }) => html`${targetKind === "agent" && "handed work to "}<code>${target}</code>`,
+    cell: ({ target, targetKind }) => html`${targetKind === "agent" && "handed work to "}${code(target)}`,
   },
-  { head: "Why not", cell: ({ denyReason }) => denyWords(denyReason) ?? "" },
+  { head: "Why not", cell: ({ denyReason }) => denyWords(denyReason) },
 ];
 
 /** What the person allowed, and what came of it. @param more older consents are not shown */
