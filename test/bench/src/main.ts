@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
+import { benchAgainst } from "./against.ts";
 import { benchAgentDojo } from "./agentdojo/main.ts";
 import { percent } from "./measure/trial.ts";
 import { readOptions, usage } from "./options.ts";
@@ -21,9 +22,9 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 async function main(args: readonly string[]): Promise<void> {
   if (args[0] === "telemetry") return benchTelemetry(args.slice(1));
   if (args[0] === "agentdojo") return benchAgentDojo(buildFirst);
-  if (args[0] === "push") {
+  if (args[0] === "push" || args[0] === "against") {
     buildFirst();
-    return benchPush(args.slice(1));
+    return args[0] === "push" ? benchPush(args.slice(1)) : benchAgainst(args.slice(1));
   }
   const options = readOptions(args);
   if (options === undefined) return console.log(usage);

@@ -6,6 +6,7 @@ export type Part = (typeof parts)[number];
 export const usage = `pnpm bench [hop|peers|curves] [--quick] [--json] [--save]
 pnpm bench telemetry --help
 pnpm bench push
+pnpm bench against COMMIT
 pnpm bench agentdojo
 
 The cost of a hop as a ratio to its parts, to a naive implementation and to alternatives, measured in turns in one run on an
@@ -47,7 +48,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   const asked = positionals.map((name) => {
     const part = parts.find((one) => one === name);
     if (part === undefined)
-      throw new Error(`there is no part ${name}: try ${parts.join(", ")}, telemetry, push or agentdojo`);
+      throw new Error(`there is no part ${name}: try ${parts.join(", ")}, telemetry, push, against or agentdojo`);
     return part;
   });
   return {

@@ -38,14 +38,14 @@ export const run = (parts: readonly Part[], pace: Pace): Promise<Results> =>
   );
 
 /** In one run on the same stores. Everything that a group starts ends with it. */
-export async function runGroups(asked: readonly Group[], pace: Pace): Promise<Results> {
+export async function runGroups(asked: readonly Group[], pace: Pace, earlierCommit?: string): Promise<Results> {
   const stores = await startStores();
   const upstream = await startServer("servers/upstream.ts");
   const watch = createWatch();
   if (stores.postgresPid !== 0) watch.own(stores.postgresPid);
   const whole = createBench(pace, { stores, upstream, watch });
   try {
-    const rig = await prepareHopRig(whole.bench);
+    const rig = await prepareHopRig(whole.bench, earlierCommit);
     for (const group of asked) await runGroup(group, rig, pace, { stores, upstream, watch }, whole.results);
   } finally {
     progress("");

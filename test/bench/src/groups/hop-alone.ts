@@ -14,7 +14,7 @@ import { prepareParts } from "./limits.ts";
 export const aloneTrial = "hop at 1";
 
 /** One client: the latency of a hop, and of its decision alone, beside the parts of both. */
-export async function hopAlone(bench: Bench, { stack, line, skeleton, firstRelease }: HopRig): Promise<void> {
+export async function hopAlone(bench: Bench, { stack, line, skeleton, earlier }: HopRig): Promise<void> {
   const { stores, pace } = bench;
   const processes = processesOf(stack, stores);
   const agents = await liveAgents(stack, line, 1, 1);
@@ -23,7 +23,7 @@ export async function hopAlone(bench: Bench, { stack, line, skeleton, firstRelea
   const tokens = tokenStock(stack.key, credential);
   const { seconds } = pace;
   const hop = loaded({ name: "hop", connections: 1, seconds, processes, target: () => throughPep(stack, agents) });
-  const first = firstRelease && (await hopsOf(bench, "first release", firstRelease, 1));
+  const first = earlier && (await hopsOf(bench, "first release", earlier, 1));
   const authorize = loaded({
     name: "authorize",
     connections: 1,

@@ -19,9 +19,9 @@ export const crowdTrial = "hop at 32";
 const connections = 32;
 
 /** Many clients: the hop, the naive reference and its alternatives, beside the parts in their batches. */
-export async function hopCrowd(bench: Bench, { skeleton, firstRelease, ...ours }: HopRig): Promise<void> {
+export async function hopCrowd(bench: Bench, { skeleton, earlier, ...ours }: HopRig): Promise<void> {
   const hop = await hopsOf(bench, "hop", ours, connections);
-  const first = firstRelease && (await hopsOf(bench, "first release", firstRelease, connections));
+  const first = earlier && (await hopsOf(bench, "first release", earlier, connections));
   const bare = loaded({
     name: "skeleton",
     connections,

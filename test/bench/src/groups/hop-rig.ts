@@ -2,15 +2,15 @@ import { fromCheckout } from "@svc/test-support";
 import { load, type Target } from "../measure/load.ts";
 import { registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
-import { buildFirstRelease } from "../rig/first-release.ts";
+import { buildAt, firstReleaseCommit } from "../rig/earlier-build.ts";
 import { liveAgents } from "../rig/live-agents.ts";
 import { type Skeleton, startSkeleton, throughSkeleton } from "../rig/skeleton.ts";
 import { startStack } from "../rig/stack.ts";
 import { type HopStack, throughPep } from "./hop-targets.ts";
 
 export interface HopRig extends HopStack {
-  /** Undefined where it cannot be built. */
-  readonly firstRelease: HopStack | undefined;
+  /** The build of an earlier commit, by default the first release; undefined where it cannot be built. */
+  readonly earlier: HopStack | undefined;
   /** The same hop without any of the guarantees. */
   readonly skeleton: Skeleton;
 }
@@ -18,12 +18,12 @@ export interface HopRig extends HopStack {
 /** The longest measured chain: the largest hop budget is 32, and the tool's hop is the last. */
 export const longestChain = 31;
 
-export async function prepareHopRig(bench: Bench): Promise<HopRig> {
+export async function prepareHopRig(bench: Bench, commit = firstReleaseCommit): Promise<HopRig> {
   const ours = await startWarm(bench, longestChain);
-  const firstRelease = await startFirstRelease(bench);
+  const earlier = await startEarlier(bench, commit);
   const skeleton = await startSkeleton(bench);
   await warmUp(bench, throughSkeleton(skeleton));
-  return { ...ours, firstRelease, skeleton };
+  return { ...ours, earlier, skeleton };
 }
 
 /** @param chain agents that delegate to each other */
@@ -38,10 +38,10 @@ export async function startWarm(
   return { stack, line };
 }
 
-async function startFirstRelease(bench: Bench): Promise<HopStack | undefined> {
-  const first = buildFirstRelease();
-  if ("checkout" in first) return startWarm(bench, 1, fromCheckout(first.checkout));
-  bench.missing("the first release", first.why);
+async function startEarlier(bench: Bench, commit: string): Promise<HopStack | undefined> {
+  const build = buildAt(commit);
+  if ("checkout" in build) return startWarm(bench, 1, fromCheckout(build.checkout));
+  bench.missing(commit === firstReleaseCommit ? "the first release" : commit, build.why);
   return undefined;
 }
 
