@@ -73,12 +73,12 @@ export function pushedDenials(monotonicMs: () => number, keptMs: number, handler
   };
 
   return {
-    /** Ignores what it does not know. */
+    /** What it cannot read may have been any act, as what a reset leaves out. */
     take({ event, data }: SentEvent): void {
-      if (event === "reset") handlers.onReset();
-      if (event === "reset" || event === "heartbeat") return;
-      const read = eventShape.safeParse(parsed(data));
-      if (read.success) take(read.data);
+      if (event === "heartbeat") return;
+      const read = event === "reset" ? undefined : eventShape.safeParse(parsed(data));
+      if (read?.success) take(read.data);
+      else handlers.onReset();
     },
     /** Whether the session, the target or an agent of the chain is denied. */
     has(claims: NarrowedClaims): boolean {

@@ -193,11 +193,15 @@ describe("the connection", () => {
     expect(plane.state.since).toBe(null);
   });
 
-  test("that is reset has the whole list read at once", async () => {
+  test.each([
+    ["is reset", resetText],
+    ["brings an event without its members", "event: session_revoked\ndata: {}\n\n"],
+    ["brings an event that is no JSON", "data: no JSON\n\n"],
+  ])("that %s has the whole list read at once", async (_name, text) => {
     const { plane, verifier, write } = await setUp();
     await verifier.ready();
     const { lists } = plane.state;
-    write(resetText);
+    write(text);
     await vi.waitFor(() => expect(plane.state.lists).toBe(lists + 1), patience);
   });
 
