@@ -49,7 +49,7 @@ test("without a part all are measured, and an unknown part is refused with the l
   expect(readOptions([])).toMatchObject({ parts: ["hop", "peers", "curves"], isQuick: false });
   expect(readOptions(["peers", "--quick", "--json"])).toMatchObject({ parts: ["peers"], isQuick: true, json: true });
   expect(() => readOptions(["hops"])).toThrow(
-    "there is no part hops: try hop, peers, curves, telemetry, push or agentdojo",
+    "there is no part hops: try hop, peers, curves, telemetry, push, against or agentdojo",
   );
   expect(readOptions(["--help"])).toBeUndefined();
 });
