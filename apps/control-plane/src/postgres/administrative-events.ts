@@ -3,6 +3,7 @@ import type { NewEvent, OnPage } from "../ports/administrative-event.ts";
 import type { AuditReads, EventQuery } from "../ports/audit-reads.ts";
 import { SignInOver } from "../ports/sign-ins.ts";
 import type { Fragment, Pool, Sql, Transaction } from "./database.ts";
+import { isOne } from "./one-value.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
 /** Call it in the transaction of the act itself. @throws {SignInOver} for a person who is not signed in any more. */
@@ -57,7 +58,7 @@ function sourcesOf(sql: Sql, query: EventQuery) {
 const events = (sql: Sql, query: EventQuery) => sql`
   select event_id, kind, ts, actor, session_id, agent, reason, details from administrative_event
   where ${query.kind === undefined ? sql`true` : sql`kind = ${query.kind}`} ${conditions(sql, query, sql`event_id`, sql`ts`)}
-    ${query.actor === undefined ? sql`order by` : sql`${isOne(sql, sql`actor`, query.actor)} order by actor desc,`}
+    ${query.actor === undefined ? sql`order by` : sql`and ${isOne(sql, sql`actor`, query.actor)} order by actor desc,`}
     event_id desc limit ${query.limit}`;
 
 /** An agent renews under its own name, a person in their own sessions: both have an index, the actor has none. */
@@ -65,8 +66,8 @@ function renewals(sql: Sql, query: EventQuery) {
   const { actor } = query;
   if (actor === undefined) return renewalsThat(sql, query, sql`order by`);
   const ofSession = sql`and agent is null and actor = ${actor}
-    ${isOne(sql, sql`session_id`, sql`own.id`)} order by session_id,`;
-  return sql`(${renewalsThat(sql, query, sql`${isOne(sql, sql`agent`, actor)} order by agent,`)})
+    and ${isOne(sql, sql`session_id`, sql`own.id`)} order by session_id,`;
+  return sql`(${renewalsThat(sql, query, sql`and ${isOne(sql, sql`agent`, actor)} order by agent,`)})
     union all (select r.* from (select session_id as id from session where user_sub = ${actor}) own
       cross join lateral (${renewalsThat(sql, query, ofSession)}) r)`;
 }
@@ -76,13 +77,6 @@ const renewalsThat = (sql: Sql, query: EventQuery, whichInOrder: Fragment) => sq
     jsonb_strip_nulls(jsonb_build_object('prover', prover)) as details
   from spend where kind = 'renewal' ${conditions(sql, query, sql`renewal_id`, sql`spent_at`)}
     ${whichInOrder} renewal_id desc limit ${query.limit}`;
-
-/**
- * With an order that begins with the column, its index is walked whatever the statistics say. With `=` the planner may
- * walk all rows to find an actor of few.
- */
-const isOne = (sql: Sql, column: Fragment, value: string | Fragment) =>
-  sql`and ${column} between ${value} and ${value}`;
 
 const conditions = (sql: Sql, { sessionId, agent, after, ...span }: EventQuery, id: Fragment, time: Fragment) => sql`
   ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}

@@ -2,7 +2,7 @@ import { type DecisionRecord, protocolDataClass } from "@svc/core";
 import type { AuditReads, DecisionFilter, DecisionRow, DecisionsQuery } from "../ports/audit-reads.ts";
 import type { Fragment, Pool, Sql } from "./database.ts";
 import { selectedColumns } from "./decision-rows.ts";
-import { ofOneSession } from "./one-session.ts";
+import { ofOneSession } from "./one-value.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
 /** What bounds the time of one page. */

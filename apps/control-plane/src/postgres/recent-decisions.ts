@@ -1,6 +1,6 @@
 import type { RecentCalls } from "../ports/audit-reads.ts";
 import type { Fragment, Sql } from "./database.ts";
-import { ofOneSession } from "./one-session.ts";
+import { ofOneSession } from "./one-value.ts";
 import { firstIdAt, withinSpan } from "./time-ordered-ids.ts";
 
 /** A person's newest sessions that are looked into. */

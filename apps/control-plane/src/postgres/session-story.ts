@@ -2,13 +2,13 @@ import type { SessionFacts, SessionTotals } from "@svc/core";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Pool } from "./database.ts";
 import { familyOf } from "./families.ts";
-import { ofOneSession } from "./one-session.ts";
+import { ofOneSession } from "./one-value.ts";
 import { type RevocationColumns, sessionColumns, toSessionSummary } from "./sessions.ts";
 
 /** What the page of a session adds to its facts. */
 export const sessionStories = ({ rows, sql }: Pool): Pick<AuditReads, "sessionTotals" | "sessionFamily"> => ({
   async sessionTotals(sessionId, newest) {
-    const own = ofOneSession(sql, sql`${sessionId}`);
+    const own = ofOneSession(sql, sessionId);
     const [totals] = await rows<SessionTotals>`
       select count(*)::int as decisions, coalesce(max(hop), 0) as "longestChain",
         count(*) filter (where deny_reason is not null and enforced)::int as denied,
