@@ -79,6 +79,14 @@ describe("the search", () => {
     expect(page).toContain("among the newest 20,000");
   });
 
+  test("with several whole names lists these before names that contain them", async () => {
+    await records.register("a-twin", "more twin");
+    await records.register("twin", "twin");
+    const { page } = await to("twin");
+    const names = [...page.matchAll(/data-head="Name"[^>]*><div><a href="[^"]+">(?:<bdi>)?<code>([^<]+)/g)];
+    expect(names.map(([, name]) => name)).toEqual(["twin", "twin", "a-twin", "more twin"]);
+  });
+
   test.each(["%", "_x_", "no such name", "\\", "\u0000", "deadbeefdeadbeef"])(
     "for %j finds nothing, with advice",
     async (text) => {
@@ -110,6 +118,8 @@ describe("the page of", () => {
       expect(page).toContain(`href="${path}"`);
     }
     expect(page).toContain("does not declare the target");
+    const tools = page.slice(page.indexOf("Tools that were called"), page.indexOf("<h2>Deny reasons"));
+    for (const tool of ["mcp:ledger/read", "mcp:ledger/post"]) expect(tools).toContain(`href="${toolPage(tool)}"`);
     expect(ids(page)).toEqual([refused, allowed, entry]);
     expect(page).not.toContain("mcp:other/tool");
     expect(page).toContain(`href="/console/decisions?${new URLSearchParams({ user_sub: hostile })}"`);

@@ -131,6 +131,16 @@ describe("decisions", () => {
     expect(page.status).toBe(200);
     expect(page.text).toContain('value="2026-01-31 12:00"');
     expect(page.text).toContain("No decisions match");
+    const minuteMs = 60_000;
+    const startMs = Math.floor(Date.now() / minuteMs) * minuteMs - 5 * minuteMs;
+    const { action_id: id } = await records.record({ decided_at: new Date(startMs + minuteMs / 2) });
+    const minute = (at: number) => new Date(startMs + at * minuteMs).toISOString().slice(0, 16).replace("T", " ");
+    const shown = async (since: number) =>
+      ids(
+        (await look(`/console/decisions?${new URLSearchParams({ since: minute(since), until: minute(since + 1) })}`))
+          .text,
+      );
+    expect([await shown(-1), await shown(0), await shown(1)]).toEqual([[], [id], []]);
   });
 
   test.each([

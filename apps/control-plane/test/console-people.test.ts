@@ -62,6 +62,7 @@ describe("a person with a role", () => {
     // Without its filters the address is of another page.
     const text = await (await visitor.send("/console/events?kind=console_viewed")).text();
     expect(text).toContain('<a href="/console/agents/planner"><code>/console/agents/planner</code></a>');
+    expect(text).toContain('href="/console/person?sub=ada"');
     expect(text).toContain("<code>/console/decisions</code>");
     expect(text).not.toContain("<code>/console/decisions</code></a>");
   });
