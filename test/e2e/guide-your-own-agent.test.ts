@@ -70,6 +70,7 @@ async function type(...names: readonly string[]) {
 
 test("the guide's walk goes from nothing to enforced, as it is typed", async () => {
   const { of, stderr, exitCode } = await type("prepare", "token", "init", "next", "review", "again", "enforce");
+  expect(exitCode, stderr).toBe(0);
   const printed = of("init").split("Next:\n")[1] ?? "";
   const commands = printed
     .trimEnd()
@@ -85,7 +86,6 @@ test("the guide's walk goes from nothing to enforced, as it is typed", async () 
   expect(of("again")).toContain("0 left: safe to enforce");
   expect(of("enforce")).toContain("Successfully wrote to order.txt");
   expect(stderr).toMatch(/6 calls guarded: 6 allowed, 0 denied\s*$/);
-  expect(exitCode).toBe(0);
   expect(readFileSync(join(folder, "notes/order.txt"), "utf8")).toBe("ordered tea again");
 });
 
@@ -108,6 +108,6 @@ test("an agent that does what its manifest does not declare is blocked", async (
     `const answer = await fetch("http://127.0.0.1:${shopPort}/v1/orders/8", { method: "DELETE" });
      console.log(answer.status, answer.headers.get("x-svc-blocked"));`,
   );
-  const { of } = await type("prepare", "token", "enforce");
-  expect(of("enforce")).toMatch(/^4\d\d \w+/);
+  const { of, stderr } = await type("prepare", "token", "enforce");
+  expect(of("enforce"), stderr).toMatch(/^4\d\d \w+/);
 });
