@@ -65,12 +65,14 @@ async function type(...names: readonly string[]) {
     once(shell, "close"),
   ]);
   const parts = stdout.split(/^== (.*)\n/m);
-  return { exitCode, stderr, of: (name: string) => parts[parts.indexOf(name) + 1] ?? "" };
+  /** Why the commands failed, or the stack. */
+  const why = `${stderr}\n${stack.child.output()}`;
+  return { exitCode, stderr, why, of: (name: string) => parts[parts.indexOf(name) + 1] ?? "" };
 }
 
 test("the guide's walk goes from nothing to enforced, as it is typed", async () => {
-  const { of, stderr, exitCode } = await type("prepare", "token", "init", "next", "review", "again", "enforce");
-  expect(exitCode, stderr).toBe(0);
+  const { of, stderr, why, exitCode } = await type("prepare", "token", "init", "next", "review", "again", "enforce");
+  expect(exitCode, why).toBe(0);
   const printed = of("init").split("Next:\n")[1] ?? "";
   const commands = printed
     .trimEnd()
@@ -108,6 +110,6 @@ test("an agent that does what its manifest does not declare is blocked", async (
     `const answer = await fetch("http://127.0.0.1:${shopPort}/v1/orders/8", { method: "DELETE" });
      console.log(answer.status, answer.headers.get("x-svc-blocked"));`,
   );
-  const { of, stderr } = await type("prepare", "token", "enforce");
-  expect(of("enforce"), stderr).toMatch(/^4\d\d \w+/);
+  const { of, why } = await type("prepare", "token", "enforce");
+  expect(of("enforce"), why).toMatch(/^4\d\d \w+/);
 });
