@@ -4,25 +4,12 @@ import { verificationKeyOf } from "@svc/tokens";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectForAudit } from "../src/start/stores.ts";
-import { ids, type Seen, unescaped, visitor } from "./console-support.ts";
-import { recorder, unknownId } from "./decision-rows.ts";
+import { ids, startConsole, unescaped, visitor } from "./console-support.ts";
+import { unknownId } from "./decision-rows.ts";
 import { aKey, sealEverything, sealer } from "./sealing.ts";
-import { startPlane, tokens } from "./support.ts";
 
-let plane: Awaited<ReturnType<typeof startPlane>>;
-let records: Awaited<ReturnType<typeof recorder>>;
-let look: (path: string) => Promise<Seen>;
-beforeAll(async () => {
-  plane = await startPlane();
-  records = await recorder(plane);
-  look = visitor(plane.deps).look;
-});
-afterAll(async () => {
-  await records.sql.end();
-  await plane.stop();
-});
-
-const api = async (path: string) => (await plane.send(path, { token: tokens.audit })).json;
+const { plane, records, look, api, stop } = await startConsole();
+afterAll(stop);
 
 describe("the search", () => {
   const to = async (text: string) => {

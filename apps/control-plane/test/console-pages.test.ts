@@ -1,25 +1,13 @@
 import { denyReasons } from "@svc/core";
 import { aManifest, aTool, createDatabase, startFaultProxy, waitUntil } from "@svc/test-support";
 import { toolDefinition } from "@svc/tokens";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ids, type Seen, unescaped, visitor } from "./console-support.ts";
-import { recorder, unknownId } from "./decision-rows.ts";
-import { startPlane, tokens } from "./support.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { ids, type Seen, startConsole, unescaped, visitor } from "./console-support.ts";
+import { unknownId } from "./decision-rows.ts";
+import { startPlane } from "./support.ts";
 
-let plane: Awaited<ReturnType<typeof startPlane>>;
-let records: Awaited<ReturnType<typeof recorder>>;
-let look: (path: string) => Promise<Seen>;
-beforeAll(async () => {
-  plane = await startPlane();
-  records = await recorder(plane);
-  look = visitor(plane.deps).look;
-});
-afterAll(async () => {
-  await records.sql.end();
-  await plane.stop();
-});
-
-const api = async (path: string) => (await plane.send(path, { token: tokens.audit })).json;
+const { plane, records, look, api, stop } = await startConsole();
+afterAll(stop);
 
 describe("decisions", () => {
   test("are paged newest first, each row once", async () => {

@@ -1,6 +1,7 @@
 import { createApp } from "../src/routes/app.ts";
 import type { Deps } from "../src/routes/deps.ts";
-import { tokens } from "./support.ts";
+import { recorder } from "./decision-rows.ts";
+import { startPlane, tokens } from "./support.ts";
 
 export interface Seen {
   readonly status: number;
@@ -49,3 +50,19 @@ export const unescaped = (html: string): string =>
 export const ids = (text: string): string[] => [
   ...new Set([...text.matchAll(/\/console\/actions\/([0-9a-f-]{36})/g)].map(([, id]) => id ?? "")),
 ];
+
+/** A control plane with its record's writer, and what an auditor sees of both. */
+export async function startConsole() {
+  const plane = await startPlane();
+  const records = await recorder(plane);
+  return {
+    plane,
+    records,
+    look: visitor(plane.deps).look,
+    api: async (path: string) => (await plane.send(path, { token: tokens.audit })).json,
+    async stop() {
+      await records.sql.end();
+      await plane.stop();
+    },
+  };
+}

@@ -229,9 +229,8 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "client-token-cached-for-all",
     "decide/handles.ts",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of the program
-    "sha256Base64url(`${resource} ${handle}`)",
-    "sha256Base64url(handle)",
+    "{resource} $",
+    "",
     accessTokens("of another resource is refused"),
   ],
   [
