@@ -140,6 +140,24 @@ describe("the page of", () => {
     );
   });
 
+  test.each([
+    ["tool", "mcp:zoo/open", "/console/tool?name=mcp:zoo/open"],
+    ["agent", "zookeeper", "/console/agents/zookeeper"],
+    ["scope", "zoos", "/console/scope?name=zoos"],
+  ])("a blocked %s says so beside any number of other blocks", async (kind, name, path) => {
+    await records.register("zookeeper", "zoos");
+    const sql = postgres(plane.database.superuserUrl, { max: 1, onnotice: () => {} });
+    await sql`
+      insert into block (kind, ref, reason, created_at)
+      select 'agent', 'other-' || n, 'one of many', now() from generate_series(1, 300) n on conflict do nothing`;
+    const at = `/v1/blocks/${kind}/${encodeURIComponent(name)}`;
+    await plane.send(at, { method: "PUT", body: { reason: "it escaped" } });
+    const { text } = await look(path);
+    await sql`delete from block where reason in ('one of many', 'it escaped')`;
+    await sql.end();
+    expect(text).toContain("it escaped");
+  });
+
   test("an agent has its activity, targets and callers, and says which manifest is in force", async () => {
     const page = unescaped((await look("/console/agents/keeper")).text);
     expect(page).toContain('<dt>Revoked?</dt><dd><span class="badge allow">no</span>');

@@ -2,6 +2,7 @@ import type {
   AdministrativeEvent,
   AdministrativeEventKind,
   AgentSummary,
+  BlockKind,
   CallCount,
   Chain,
   CompiledPolicy,
@@ -154,6 +155,8 @@ export interface ConsoleReads {
   /** The texts of pinned definitions of tools, by hash. */
   definitionTexts(hashes: readonly string[]): Promise<ReadonlyMap<string, string>>;
   blocks(limit: number): Promise<readonly StandingBlock[]>;
+  /** Those of these names that are in force. */
+  blocksOf(kind: BlockKind, refs: readonly string[]): Promise<readonly StandingBlock[]>;
   revokedAgents(query: Query): Promise<Listed<AdministrativeEvent>>;
   revokedSessions(limit: number): Promise<readonly AdministrativeEvent[]>;
   /** Newest first. */

@@ -32,6 +32,7 @@ export const fakeReads = (): ConsoleReads => ({
   policiesOfTool: async () => [],
   definitionTexts: async () => new Map(),
   blocks: async () => [],
+  blocksOf: async () => [],
   revokedAgents: async () => none,
   revokedSessions: async () => [],
   events: async () => none,

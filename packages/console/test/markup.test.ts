@@ -216,6 +216,7 @@ function readsOf(text: string): ConsoleReads {
         untilMs: null,
         createdAtMs: 0,
       })),
+    blocksOf: async (kind) => [{ kind, ref: text, reason: text, untilMs: null, createdAtMs: 0 }],
     revokedAgents: async () => listOf(event),
     revokedSessions: async () => [event],
     events: async () => listOf(event, { ...event, details: { ...event.details, sign_in_id: text, policy_version: 1 } }),

@@ -125,6 +125,10 @@ function consoleReads(deps: Deps): ConsoleReads {
     },
     definitionTexts: (hashes) => deps.manifests.definitionTexts(hashes),
     blocks: (limit) => deps.blocks.page({ nowMs: deps.clock.nowMs(), after: undefined, limit }),
+    async blocksOf(kind, refs) {
+      const found = await Promise.all(refs.map((ref) => deps.blocks.find({ kind, ref }, deps.clock.nowMs())));
+      return found.flatMap((block) => block ?? []);
+    },
     revokedAgents: list("/console/denials", {
       query: pagedQuery,
       rows: ({ after, limit }) => deps.audit.events({ kind: "agent_revoked", after, limit }),

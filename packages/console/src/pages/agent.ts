@@ -13,7 +13,7 @@ import { overTime, readTally } from "../tally.ts";
 import type { Page } from "../view.ts";
 import { yesNo } from "../words.ts";
 import { agentsPath } from "./agents.ts";
-import { blockTable, shownBlocks } from "./denials.ts";
+import { blockTable } from "./denials.ts";
 import { eventsPath } from "./events.ts";
 import { sessionColumns } from "./sessions.ts";
 
@@ -75,10 +75,9 @@ async function readAgent({ reads, clock }: ConsolePorts, identity: AgentIdentity
     reads.countCalls({ sinceMs, newest: countedDecisions, of: { agent } }),
     reads.countCalls({ sinceMs, newest: searchedDecisions, of: { target: agent } }),
     reads.sessions({ agent, status: "active" }, shownSessions),
-    reads.blocks(shownBlocks),
+    reads.blocksOf("agent", [agent]),
   ]);
-  const own = blocks.filter(({ kind, ref }) => kind === "agent" && ref === agent);
-  return { versions, policies, tally, calls, callers, sessions, blocks: own };
+  return { versions, policies, tally, calls, callers, sessions, blocks };
 }
 
 const identityTones = { none: "neutral", enrolled: "allow", quarantined: "observe", revoked: "deny" } as const;

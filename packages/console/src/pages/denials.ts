@@ -9,7 +9,7 @@ import type { Page } from "../view.ts";
 const path = "/console/denials";
 
 /** The API lists any further ones. */
-export const shownBlocks = 200;
+const shownBlocks = 200;
 const shownSessions = 20;
 
 export const denialsPage: Page = {

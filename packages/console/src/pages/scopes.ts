@@ -7,7 +7,7 @@ import { agentPath, scopePath, toolLink } from "../places.ts";
 import { pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 import { guaranteeWords, yesNo } from "../words.ts";
-import { blockTable, shownBlocks } from "./denials.ts";
+import { blockTable } from "./denials.ts";
 
 const path = "/console/scopes";
 
@@ -44,7 +44,7 @@ export const scopePage: Page = {
     if (policy === undefined) return notFoundPage("scope", path, "the scopes");
     const { scope, version, latestVersion, document } = policy;
     if (document === undefined) return notFoundPage("policy version", path, "the scopes");
-    const blocks = (await reads.blocks(shownBlocks)).filter(({ kind, ref }) => kind === "scope" && ref === scope);
+    const blocks = await reads.blocksOf("scope", [scope]);
     return {
       title: scope,
       section: "Scopes",

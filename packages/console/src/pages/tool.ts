@@ -1,11 +1,4 @@
-import {
-  type CallCount,
-  type CompiledPolicy,
-  mcpServerRef,
-  type PersonCount,
-  type PolicyDocument,
-  type StandingBlock,
-} from "@svc/core";
+import { type CallCount, type CompiledPolicy, mcpServerRef, type PersonCount, type PolicyDocument } from "@svc/core";
 import { html } from "hono/html";
 import { byCaller, reasonTable, usageColumns } from "../calls.ts";
 import { notFoundPage } from "../failure-page.ts";
@@ -17,7 +10,7 @@ import { readable } from "../text-diff.ts";
 import type { Page } from "../view.ts";
 import { guaranteeWords, yesNo } from "../words.ts";
 import { decisionColumns } from "./decisions.ts";
-import { blockTable, shownBlocks } from "./denials.ts";
+import { blockTable } from "./denials.ts";
 
 const dayMs = 86_400_000;
 const countedDecisions = 20_000;
@@ -72,10 +65,10 @@ async function readTool({ reads, clock }: ConsolePorts, tool: string) {
     reads.policiesOfTool(tool),
     reads.countCalls(recent),
     reads.countPeople({ ...recent, limit: shownPeople }),
-    reads.blocks(shownBlocks),
+    reads.blocksOf("tool", blocking(tool)),
   ]);
   const decisions = calls.length === 0 ? [] : await newestOf(reads, tool, calls);
-  return { policies, calls, people, decisions, blocks: blocks.filter((block) => isBlockOf(tool, block)) };
+  return { policies, calls, people, decisions, blocks };
 }
 
 /** No index has targets, so only the counted part of the log is read again. */
@@ -85,9 +78,8 @@ async function newestOf(reads: ConsoleReads, target: string, calls: readonly Cal
   return rows;
 }
 
-/** Of the tool itself, or of its whole server. */
-const isBlockOf = (tool: string, { kind, ref }: StandingBlock): boolean =>
-  kind === "tool" && (ref === tool || ref === mcpServerRef(tool));
+/** What blocks the tool: itself, or its whole server. */
+const blocking = (tool: string): readonly string[] => [...new Set([tool, mcpServerRef(tool) ?? tool])];
 
 function declarationsOf({ scope, version, document }: CompiledPolicy, ref: string): readonly Declaration[] {
   const tool = document.tools.find((one) => one.ref === ref);
