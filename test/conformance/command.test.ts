@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,13 +55,16 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
       ...["--base-url", url, "--loopback-discovery", "--report", report],
       ...tokens(["admin", "audit", "identity", "enforcement"]),
     );
+    const results: { status: string; fullName: string; failureMessages: string[] }[] = existsSync(report)
+      ? JSON.parse(readFileSync(report, "utf8")).testResults.flatMap(
+          ({ assertionResults }: { assertionResults: object[] }) => assertionResults,
+        )
+      : [];
+    const withStatus = (...of: readonly string[]) => results.filter(({ status }) => of.includes(status));
+    expect(withStatus("failed")).toEqual([]);
     expect([code, output.slice(-3_000)]).toEqual([0, expect.any(String)]);
-    const { numFailedTests, numPassedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
-    expect(numFailedTests).toBe(0);
-    expect(numPassedTests).toBeGreaterThan(450);
-    const skipped = testResults
-      .flatMap(({ assertionResults }: { assertionResults: object[] }) => assertionResults)
-      .filter(({ status }: { status: string }) => status !== "passed");
+    expect(withStatus("passed").length).toBeGreaterThan(450);
+    const skipped = results.filter(({ status }) => status !== "passed");
     for (const { fullName } of skipped) expect(fullName).toMatch(/\(needs the issuer's key\)/);
   });
 
