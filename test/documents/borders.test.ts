@@ -74,3 +74,16 @@ test("files that import each other are refused, also by types alone", async () =
   ] as const;
   expect(await filesRefused("lint/suspicious/noImportCycles", files)).toEqual(new Set(files.map(([path]) => path)));
 });
+
+test("an accessor of an object literal is refused where calls are handled, and one of a class is not", async () => {
+  const literal =
+    "export const callOf = (hasEnded: boolean) => ({\n  get hasEnded() {\n    return hasEnded;\n  },\n});\n";
+  const inClass = "export class Call {\n  get hasEnded() {\n    return true;\n  }\n}\n";
+  const refused = ["apps/pep/src/http/literal.ts", "packages/hop/src/literal.ts"];
+  const files = [
+    ...refused.map((path) => [path, literal] as const),
+    ["apps/pep/src/http/in-class.ts", inClass] as const,
+    ["apps/control-plane/src/start/literal.ts", literal] as const,
+  ];
+  expect(await filesRefused("plugin", files)).toEqual(new Set(refused));
+});

@@ -81,9 +81,7 @@ function startCall(telemetry: Telemetry<"pep">, received: RawHeaders) {
   let isFinished = false;
   return {
     /** For requests to the control plane and the upstream. */
-    get trace(): TraceHeaders {
-      return span().headers();
-    },
+    trace: (): TraceHeaders => span().headers(),
     /** The message's own context is the parent where no header brings one. */
     carries(context: InboundTrace | undefined) {
       if (inbound.traceparent === undefined && context?.traceparent !== undefined) inbound = context;

@@ -105,7 +105,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   );
   const resources = {
     publicUrl: config.publicUrl,
-    upstreams: () => upstreams.live.current,
+    upstreams: () => upstreams.live.current(),
     issuer: createIssuerReader(hop.steps, limits.stepMs),
   };
   const proxy = await listen(createProxyServer(ports, endpoints, resources), config.listen);
@@ -113,7 +113,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const { push } = controlPlane;
   const stopFollowing = followActs(config, { push, underWay, pool: hop.pool, onSessionEnd: stdio.endSession, log });
   upstreams.watch();
-  announce(upstreams.live.current);
+  announce(upstreams.live.current());
 
   const stop = async (graceMs: number) => {
     isReady = false;
@@ -175,7 +175,10 @@ function otherHostsOf(
     controlPlane: placeOf(controlPlane.url.origin),
     // Observing stops nothing that the agent could do without it.
     upstreams: () =>
-      live.current.all.filter(({ stdio, mode }) => !stdio && mode === "enforce").map(({ origin }) => placeOf(origin)),
+      live
+        .current()
+        .all.filter(({ stdio, mode }) => !stdio && mode === "enforce")
+        .map(({ origin }) => placeOf(origin)),
   });
 }
 

@@ -193,7 +193,7 @@ describe("the order of a session", () => {
     const order = createSessionOrder({ hopMs: 20, streamHeadMs: 60_000 });
     order.enter(request("GET"), resolved, credential);
     await order.enter(request("POST"), resolved, credential).ready(never);
-    expect(order.opening).toBe(0);
+    expect(order.opening()).toBe(0);
   });
 
   test("every call is released and no session is kept, in any order of openings and ends", async () => {
@@ -206,7 +206,7 @@ describe("the order of a session", () => {
         for (const turn of turns) turn.answered();
         await Promise.all(turns.map((turn) => turn.ready(never)));
         await order.enter(request("POST", "a"), resolved, credential).ready(never);
-        expect(order.opening).toBe(0);
+        expect(order.opening()).toBe(0);
       }),
     );
   });
@@ -217,6 +217,6 @@ describe("the order of a session", () => {
     order.enter({ method: "GET", rawHeaders: twice }, resolved, credential);
     order.enter(request("GET"), resolved, undefined);
     order.enter(request("GET"), { kind: "unmapped", upstream, path: "/mcp/x" }, credential);
-    expect(order.opening).toBe(0);
+    expect(order.opening()).toBe(0);
   });
 });

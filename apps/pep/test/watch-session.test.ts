@@ -27,7 +27,7 @@ function watched(lease: () => Promise<LeaseResult>, claims?: HopClaims, enforced
       leaseToTake: leased,
       leaseToDecide: leased,
       endRenewals() {},
-      size: 0,
+      size: () => 0,
       close: async () => {},
     },
     limits: { stepMs: 1_000, hopMs: 2_500 },

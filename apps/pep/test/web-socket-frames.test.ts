@@ -38,7 +38,7 @@ describe("the frames of a WebSocket", () => {
         for (const cut of [...cuts.map((n) => n % (bytes.length + 1)), bytes.length].sort((a, b) => a - b)) {
           reader.push(bytes.subarray(at, cut));
           at = cut;
-          expect(reader.isBetweenFrames).toBe(ends.has(at));
+          expect(reader.isBetweenFrames()).toBe(ends.has(at));
         }
       }),
     );

@@ -11,7 +11,7 @@ describe("the bounds of a pool", () => {
       await pool.lease(await plane.issue("root"), budget);
       await settled();
       tokenOf(await pool.lease(kept, budget));
-      expect(pool.size).toBeLessThanOrEqual(10);
+      expect(pool.size()).toBeLessThanOrEqual(10);
     }
     await time.advance(1_000);
     expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);

@@ -82,7 +82,7 @@ describe("the life of a pool", () => {
     expect(Math.max(...plane.renewals.slice(before))).toBe(2);
     expect(plane.renewals.length - before).toBeLessThanOrEqual(26);
     await time.advance(3_600_000);
-    expect(pool.size).toBe(0);
+    expect(pool.size()).toBe(0);
     expect(time.pendingTimers).toBe(0);
   });
 
@@ -91,7 +91,7 @@ describe("the life of a pool", () => {
     const presented = await plane.issue("agent");
     await time.advance(61_000);
     expect(await pool.lease(presented, budget)).toEqual({ kind: "unauthorized" });
-    expect(pool.size).toBe(0);
+    expect(pool.size()).toBe(0);
   });
 
   test("a pool ends with the session", async () => {
@@ -114,7 +114,7 @@ describe("the life of a pool", () => {
     expect(await pool.lease({ ...presented, sessionId: "other" }, budget)).toEqual({ kind: "unauthorized" });
     expect(await pool.lease({ ...presented, token: "nonsense" }, budget)).toEqual({ kind: "unauthorized" });
     expect(plane.renewals).toEqual([]);
-    expect(pool.size).toBe(0);
+    expect(pool.size()).toBe(0);
     tokenOf(await pool.lease(presented, budget));
     expect(await pool.lease({ ...presented, sessionId: "other" }, budget)).toEqual({ kind: "unauthorized" });
   });

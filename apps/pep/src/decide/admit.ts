@@ -72,7 +72,7 @@ export interface AdmitRequest {
   /** Without a call: the configuration names no target for it. */
   readonly identified: IdentifiedCall;
   readonly signal: AbortSignal;
-  readonly record: { readonly trace: TraceHeaders; stage(stage: Stage, durationMs: number): void };
+  readonly record: { trace(): TraceHeaders; stage(stage: Stage, durationMs: number): void };
   /** Absent, or read whole. */
   readonly bodySettled: boolean;
   readonly settleBody: (decision: Allowed) => Promise<SettledBody<BodyRefusal>>;
@@ -101,7 +101,7 @@ export async function admit(
       enforced,
       bodySettled,
       signal,
-      trace: record.trace,
+      trace: record.trace(),
       onStage: record.stage,
     };
     let unbound: Refusal | undefined;

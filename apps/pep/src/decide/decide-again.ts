@@ -19,7 +19,7 @@ export interface WatchPorts {
 /** A call under way, from its token to its end. */
 export interface Watch {
   /** Why the call must end; undefined while it may go on. */
-  readonly refusal: Refusal | undefined;
+  refusal(): Refusal | undefined;
   /** Runs once, when the call must end. */
   onEnd(end: (refusal: Refusal) => void): void;
   /** The request is on its way to the upstream. */
@@ -28,7 +28,7 @@ export interface Watch {
 }
 
 /** Of a call that has no decision to repeat. */
-export const unwatched: Watch = { refusal: undefined, onEnd() {}, started() {}, stop() {} };
+export const unwatched: Watch = { refusal: () => undefined, onEnd() {}, started() {}, stop() {} };
 
 const sessionEnded: Refusal = blockedFor("session_ended");
 
@@ -89,9 +89,7 @@ export function watchSession(
   plan(claims);
   const leave = underWay?.add({ sessionId: hop.credential.sessionId, claims, again });
   return {
-    get refusal() {
-      return refusal;
-    },
+    refusal: () => refusal,
     onEnd(run) {
       onEnd = run;
     },
@@ -113,7 +111,7 @@ function millisecondsToSessionEnd({ hop, iat, exp }: HopClaims, nowMs: number): 
 
 /** Decides again before the last bytes of a late body are sent. Undefined for a body that needs no second decision. */
 export function lateBodyOf(ports: HopPorts, admission: Passing, body: RequestBody) {
-  if (admission.kind !== "pass" || body.isWhole || acceptsTaint(admission.taken.decision)) return undefined;
+  if (admission.kind !== "pass" || body.isWhole() || acceptsTaint(admission.taken.decision)) return undefined;
   const { hop } = admission;
   let refusal: Refusal | undefined;
   let decidingMs = 0;
@@ -129,12 +127,8 @@ export function lateBodyOf(ports: HopPorts, admission: Passing, body: RequestBod
       return !hop.enforced;
     },
     /** Of the second decision, where it was no allow. */
-    get refusal() {
-      return refusal;
-    },
+    refusal: () => refusal,
     /** Milliseconds that it took. */
-    get decidingMs() {
-      return decidingMs;
-    },
+    decidingMs: () => decidingMs,
   };
 }

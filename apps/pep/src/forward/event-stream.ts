@@ -14,8 +14,6 @@ export function eventBoundary(headers: RawHeaders) {
     push(chunk: Buffer) {
       if (isReadable) tail = (tail + chunk.subarray(-4).toString("latin1")).slice(-4);
     },
-    get isReached() {
-      return isReadable && eventEnd.test(tail);
-    },
+    isReached: () => isReadable && eventEnd.test(tail),
   };
 }

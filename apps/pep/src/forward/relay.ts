@@ -116,7 +116,7 @@ function createRelay(
   };
   const insert = (event: string) => {
     inserted += event;
-    if (isOver || inserted === "" || !boundary?.isReached) return;
+    if (isOver || inserted === "" || !boundary?.isReached()) return;
     const events = Buffer.from(inserted);
     inserted = "";
     write(events);
@@ -126,7 +126,7 @@ function createRelay(
     finish({ kind: "stopped", ...(status !== undefined && { status }) });
     abort(new CallStopped());
     if (status === undefined) return;
-    if (lastEvent === undefined || !boundary?.isReached) return void response.destroy();
+    if (lastEvent === undefined || !boundary?.isReached()) return void response.destroy();
     response.end(lastEvent);
     setTimeout(() => response.destroy(), lastEventMs).unref();
   };

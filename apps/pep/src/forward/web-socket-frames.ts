@@ -19,9 +19,7 @@ export function frameReader() {
       }
     },
     /** A frame of our own can follow. */
-    get isBetweenFrames() {
-      return header.length === 0 && payloadLeft === 0;
-    },
+    isBetweenFrames: () => header.length === 0 && payloadLeft === 0,
   };
 }
 

@@ -115,7 +115,7 @@ function closeOf(socket: Duplex, upstreamSocket: Socket): StopConnection {
   return (reason) => {
     upstreamSocket.unpipe(socket);
     socket.unpipe(upstreamSocket);
-    if (frames.isBetweenFrames && socket.writable) {
+    if (frames.isBetweenFrames() && socket.writable) {
       socket.end(closeFrame(reason));
       socket.resume();
       setTimeout(() => socket.destroy(), closingMs).unref();

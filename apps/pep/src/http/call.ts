@@ -232,7 +232,7 @@ function finishCall(
     decision: end.decision ?? end.refusal?.decision,
     method: request.method ?? "",
     // Neither the upstream's time nor the agent's own: only what is added.
-    overheadMs: ports.monotonicMs() - startedMs - body.awaitedMs - (end.upstreamMs ?? 0),
+    overheadMs: ports.monotonicMs() - startedMs - body.awaitedMs() - (end.upstreamMs ?? 0),
   });
 }
 

@@ -26,7 +26,7 @@ export async function handleConnect(
   const { socket, url = "" } = request;
   const { tunnels, otherHosts } = ports;
   const authority = normalAuthority(url);
-  const upstream = ports.upstreams.current.byHost.get(authority ?? "");
+  const upstream = ports.upstreams.current().byHost.get(authority ?? "");
   const isTerminated = upstream !== undefined && upstream.tunnel === undefined && tunnels.isOn;
   const isElsewhere = upstream === undefined && otherHosts !== undefined && !own.has(authority ?? "");
   if (authority === undefined || tunnels.authorityOf(socket) !== undefined || !(isTerminated || isElsewhere)) {

@@ -76,7 +76,7 @@ async function authorizeAndForward<C extends Call>(
     identified,
     signal,
     record,
-    bodySettled: body.isAbsent || body.isWhole,
+    bodySettled: body.isAbsent || body.isWhole(),
     settleBody: (decision) => settleBody(decision, body, request.rawHeaders, ports.limits),
   });
   noteUnlisted(call, resolved, identified, admission);
@@ -135,8 +135,9 @@ async function forwardWatched<C extends Call>(kind: CallKind<C>, call: C, admitt
   try {
     await turn.ready(call.signal);
     if (call.signal.aborted) return abandonCall(call);
-    if (!watch.refusal) return await kind.forward(call, admitted);
-    blockCall(kind, call, watch.refusal, blockedAs(call, admitted));
+    const refusal = watch.refusal();
+    if (!refusal) return await kind.forward(call, admitted);
+    blockCall(kind, call, refusal, blockedAs(call, admitted));
   } finally {
     watch.stop();
   }

@@ -84,7 +84,7 @@ function isForSelf(ports: PepPorts, request: IncomingMessage): boolean {
   const target = request.url ?? "";
   if ((!isOwnPath(target) && !isResourceMetadataPath(target)) || isTunnelled(ports, request)) return false;
   const hosts = valuesOf(request.rawHeaders, "host");
-  return !hosts.some((host) => upstreams.current.byHost.has(normalAuthority(host) ?? ""));
+  return !hosts.some((host) => upstreams.current().byHost.has(normalAuthority(host) ?? ""));
 }
 
 /** The addresses of the listener, of a connection and of the public address, cached: there are few. */

@@ -41,7 +41,7 @@ export function otherHostOf(
   if (otherHosts === undefined || !/^http:/i.test(url) || tunnels.authorityOf(socket) !== undefined) return undefined;
   const spelled = authorityIn(url) ?? "";
   const authority = normalAuthority(spelled);
-  const isKnown = authority === undefined || own.has(authority) || upstreams.current.byHost.has(authority);
+  const isKnown = authority === undefined || own.has(authority) || upstreams.current().byHost.has(authority);
   return isKnown ? undefined : spelled;
 }
 

@@ -80,19 +80,20 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   const filtering = responseFilterOf(call, admitted);
   const filterFor = filtering && (await filtering);
   const block = (refusal: Refusal) => blockCall(requests, call, refusal, blockedAs(call, admitted));
-  if (watch.refusal) return block(watch.refusal);
+  const refused = watch.refusal();
+  if (refused) return block(refused);
   const lateBody = lateBodyOf(ports.hop, admission, call.body);
   const body = bodyOf(call, lateBody?.mayEnd);
-  const headers = outgoingHeaders(request, upstream, record.trace, outboundOf(call, admitted), [
+  const headers = outgoingHeaders(request, upstream, record.trace(), outboundOf(call, admitted), [
     ...lengthOf(request, body),
     ...(acceptsTrailers(request.rawHeaders) ? ["te", "trailers"] : []),
     // A compressed answer cannot be filtered.
     ...(filterFor ? ["accept-encoding", "identity"] : []),
   ]);
   const sentMs = ports.monotonicMs();
-  const upstreamMs = () => ports.monotonicMs() - sentMs - (lateBody?.decidingMs ?? 0);
+  const upstreamMs = () => ports.monotonicMs() - sentMs - (lateBody?.decidingMs() ?? 0);
   const finish = (end: UninterruptedEnd) =>
-    finishForwarded(call, admitted, { upstreamMs: upstreamMs(), refusal: lateBody?.refusal, ...answered(call, end) });
+    finishForwarded(call, admitted, { upstreamMs: upstreamMs(), refusal: lateBody?.refusal(), ...answered(call, end) });
   let releaseStream: (() => void) | undefined;
   let stopWatching: (() => void) | undefined;
   const relay = forward(
@@ -125,7 +126,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   releaseStream?.();
   stopWatching?.();
   if (end.kind !== "stopped") return finish(end);
-  const refusal = watch.refusal ?? lateBody?.refusal ?? { cause: "other" };
+  const refusal = watch.refusal() ?? lateBody?.refusal() ?? { cause: "other" };
   if (end.status === undefined) block(refusal);
   else finishStopped(call, admitted, { refusal, status: end.status, upstreamMs: upstreamMs() });
 }
@@ -186,7 +187,7 @@ type SentBody = Buffer | Readable | null;
 
 function bodyOf({ body, ports }: Call, mayEnd: (() => Promise<boolean>) | undefined): SentBody {
   if (body.isAbsent) return null;
-  return body.isWhole ? body.bytes() : body.stream({ idleMs: ports.limits.idleBodyMs, mayEnd });
+  return body.isWhole() ? body.bytes() : body.stream({ idleMs: ports.limits.idleBodyMs, mayEnd });
 }
 
 /** A body in memory is measured where it is sent. */

@@ -64,9 +64,7 @@ export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs"
       return { ...noWait, ...(opens && open(session, earlier)), ready };
     },
     /** Sessions with a stream that is opening. */
-    get opening() {
-      return openings.size;
-    },
+    opening: () => openings.size,
   };
 }
 

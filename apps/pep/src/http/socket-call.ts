@@ -58,7 +58,7 @@ function socketKind(resolve: CallKind<SocketCall>["resolve"], connect: Connect):
       const connection = connectionEvents(call, admitted);
       const stop = connect(call, admitted, connection);
       watch.onEnd((refusal) => {
-        if (!connection.isOpen) blockCall(kind, call, refusal, blockedAs(call, admitted));
+        if (!connection.isOpen()) blockCall(kind, call, refusal, blockedAs(call, admitted));
         stop(blockDetails(refusal).deny_reason ?? refusal.cause);
       });
       return closed;
@@ -73,7 +73,7 @@ const webSockets = socketKind(
   (call, admitted, events) => {
     const { request, record } = call;
     const { upstream, path } = admitted.resolved;
-    const headers = outgoingHeaders(request, upstream, record.trace, outboundOf(call, admitted));
+    const headers = outgoingHeaders(request, upstream, record.trace(), outboundOf(call, admitted));
     const { upstreamHeadersMs: answerMs } = call.ports.limits;
     const handshake = { path, headers, answerHeaders: answerHeadersOf(call, admitted), answerMs };
     return openWebSocket(upstream, handshake, call, events);
@@ -89,7 +89,7 @@ const tunnels = socketKind(
   (call, { resolved: { upstream } }, events) => openTunnel(placeOf(upstream.origin), call, events),
 );
 
-function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionEvents & { readonly isOpen: boolean } {
+function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionEvents & { isOpen(): boolean } {
   const { ports, socket, handOver } = call;
   const sentMs = ports.monotonicMs();
   let isOpen = false;
@@ -98,9 +98,7 @@ function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionE
   // An agent that disconnects before its connection is open: the call was allowed all the same.
   socket.once("close", () => finish());
   return {
-    get isOpen() {
-      return isOpen;
-    },
+    isOpen: () => isOpen,
     connected: admitted.watch.started,
     handOver,
     opened(status) {

@@ -65,13 +65,9 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
     /** The request declares none. */
     isAbsent,
     /** Everything was read. */
-    get isWhole() {
-      return hasEnded;
-    },
+    isWhole: () => hasEnded,
     /** Milliseconds that `read` waited for the agent. */
-    get awaitedMs() {
-      return awaitedMs;
-    },
+    awaitedMs: () => awaitedMs,
     read,
     /** The bytes read so far; the whole body after `whole`. */
     bytes: () => Buffer.concat(chunks),

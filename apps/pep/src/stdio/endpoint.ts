@@ -45,10 +45,10 @@ export function createEndpoint({ name, processes, newId }: EndpointOptions) {
   };
 
   const initialize = (posted: Posted) => {
-    const isFree = ({ process }: SessionProcess) => process.era === "undecided" && process.isIdle;
+    const isFree = ({ process }: SessionProcess) => process.era() === "undecided" && process.isIdle();
     const started = processes.of(posted.session).find(isFree) ?? processes.start(posted.session);
     if ("why" in started) return fail(posted, started.why);
-    started.process.era = "initialize";
+    started.process.setEra("initialize");
     started.mcpSessionId = newId();
     call(posted, started, {
       headers: ["mcp-session-id", started.mcpSessionId],
@@ -72,11 +72,11 @@ export function createEndpoint({ name, processes, newId }: EndpointOptions) {
 
   const stateless = async (posted: Posted, version: string): Promise<void> => {
     const { session, message, answer } = posted;
-    const isCandidate = ({ process }: SessionProcess) => process.era !== "initialize" && process.admits(message);
+    const isCandidate = ({ process }: SessionProcess) => process.era() !== "initialize" && process.admits(message);
     const chosen = processes.of(session).find(isCandidate) ?? processes.start(session);
     if ("why" in chosen) return fail(posted, chosen.why);
     const era = await eraOf(chosen, version);
-    if (chosen.process.hasEnded) return fail(posted, "ended");
+    if (chosen.process.hasEnded()) return fail(posted, "ended");
     if (era === "initialize") {
       const text = `the server of upstream ${name} speaks no version of MCP without a handshake: initialize first`;
       return refuse(answer, 400, errorCodes.noSession, text, message.id);

@@ -38,7 +38,7 @@ function probeEra({ process }: SessionProcess, version: string): Promise<"initia
   return new Promise((resolve) => {
     const decide = (era: "initialize" | "stateless") => {
       clearTimeout(late);
-      if (era === "stateless") process.era = era;
+      if (era === "stateless") process.setEra(era);
       resolve(era);
     };
     const caller = {

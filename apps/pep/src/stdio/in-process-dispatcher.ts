@@ -56,10 +56,8 @@ async function wholeBody(body: Dispatcher.DispatchOptions["body"], maxBytes: num
 }
 
 function createExchange(handler: Dispatcher.DispatchHandler) {
-  let isPaused = false;
   let isOver = false;
   let hasEnded = false;
-  let reason: Error | null = null;
   let queued: Buffer[] = [];
   let queuedBytes = 0;
   let gone: (() => void) | undefined;
@@ -77,36 +75,31 @@ function createExchange(handler: Dispatcher.DispatchHandler) {
   };
   const write = (chunk: Buffer) => {
     if (isOver) return;
-    if (!isPaused) return handler.onResponseData?.(controller, chunk);
+    if (!controller.paused) return handler.onResponseData?.(controller, chunk);
     queued.push(chunk);
     queuedBytes += chunk.length;
     if (queuedBytes > maxQueuedBytes) controller.abort(new Error("the agent reads too slowly"));
   };
-  const controller: Dispatcher.DispatchController = {
-    rawHeaders: [],
+  const controller = {
+    rawHeaders: [] as string[],
     rawTrailers: [],
-    get aborted() {
-      return reason !== null;
-    },
-    get paused() {
-      return isPaused;
-    },
-    get reason() {
-      return reason;
-    },
-    abort(error) {
+    aborted: false,
+    paused: false,
+    reason: null as Error | null,
+    abort(error: Error) {
       if (isOver) return;
       isOver = true;
-      reason = error;
+      controller.aborted = true;
+      controller.reason = error;
       queued = [];
       gone?.();
       handler.onResponseError?.(controller, error);
     },
     pause() {
-      isPaused = true;
+      controller.paused = true;
     },
     resume() {
-      isPaused = false;
+      controller.paused = false;
       flush();
     },
   };
@@ -123,7 +116,7 @@ function createExchange(handler: Dispatcher.DispatchHandler) {
       if (queued.length === 0) finish();
     },
     onGone(run) {
-      if (reason === null) gone = run;
+      if (!controller.aborted) gone = run;
       else run();
     },
   };

@@ -43,7 +43,7 @@ export function createProcesses(server: StdioServer, report: Report, monotonicMs
   const check = async () => {
     const now = monotonicMs();
     for (const each of running) {
-      if (each.process.isIdle && each.process.usedMs <= now - server.idleMs) void end(each, "idle");
+      if (each.process.isIdle() && each.process.usedMs() <= now - server.idleMs) void end(each, "idle");
     }
     for (const session of faults.keys()) if (recentFaults(session).length === 0) faults.delete(session);
     const used = await groupMemory(new Set([...running].flatMap(({ process: { pid } }) => pid ?? [])));
@@ -79,8 +79,8 @@ export function createProcesses(server: StdioServer, report: Report, monotonicMs
   const makeRoom = (): boolean => {
     if (running.size < server.maxProcesses) return true;
     const [oldest] = [...running]
-      .filter(({ process }) => process.isIdle)
-      .sort((a, b) => a.process.usedMs - b.process.usedMs);
+      .filter(({ process }) => process.isIdle())
+      .sort((a, b) => a.process.usedMs() - b.process.usedMs());
     if (oldest) void end(oldest, "replaced");
     return oldest !== undefined;
   };

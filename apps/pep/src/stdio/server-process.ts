@@ -92,23 +92,15 @@ export function startServerProcess(server: StdioServer, ports: ServerProcessPort
 
   return {
     pid: group.pid,
-    get era() {
-      return era;
-    },
-    set era(next: Era) {
+    era: () => era,
+    setEra(next: Era): void {
       era = next;
     },
-    get hasEnded() {
-      return hasEnded;
-    },
+    hasEnded: () => hasEnded,
     /** No call is under way and no stream is open. */
-    get isIdle() {
-      return callers.size === 0 && stream === undefined;
-    },
+    isIdle: () => callers.size === 0 && stream === undefined,
     /** When it last sent or received a message. */
-    get usedMs() {
-      return usedMs;
-    },
+    usedMs: () => usedMs,
     /** Whether a request can be told apart from those under way. */
     admits({ id, progressToken }: Message): boolean {
       const isTaken = ({ request }: Caller) => progressToken !== undefined && request.progressToken === progressToken;

@@ -77,9 +77,7 @@ function createLiveUpstreams(first: Upstreams, connect: Connect) {
     void pools.destroy();
   };
   return {
-    get current(): Upstreams {
-      return current.upstreams;
-    },
+    current: (): Upstreams => current.upstreams,
     /** The configuration that a call begins with. */
     acquire() {
       const pools = current;

@@ -92,9 +92,7 @@ export function createRenewalPool(options: RenewalPoolOptions) {
     endRenewals(isOver: (presented: HopCredential) => boolean): void {
       for (const pool of pools.values()) if (isOver(pool.presented)) pool.endRenewals();
     },
-    get size(): number {
-      return pools.size;
-    },
+    size: () => pools.size,
     /** Ends every timer and rejects further leases; resolves when renewals under way are over and stored. */
     async close(): Promise<void> {
       isClosed = true;

@@ -10,6 +10,6 @@ export const unpooled: RenewalPool = {
   leaseToTake: spendOnce,
   leaseToDecide: spendOnce,
   endRenewals() {},
-  size: 0,
+  size: () => 0,
   close: async () => {},
 };

@@ -122,7 +122,7 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
         return leaseOf(script.spend ?? "leased", true);
       },
       endRenewals() {},
-      size: 1,
+      size: () => 1,
       close: async () => {},
     },
     limits: { stepMs: 1_000, hopMs: 2_500 },

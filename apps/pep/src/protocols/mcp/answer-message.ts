@@ -174,9 +174,7 @@ export function createMessageReader(isListed: IsListed, hasHints: boolean) {
       return !isFaulty;
     },
     /** The offset after the bracket that ends the message. */
-    get closedAt() {
-      return closedAt;
-    },
+    closedAt: () => closedAt,
     end(): AnswerMessage {
       // Other readers accept more than JSON: NaN, comments, other encodings.
       const isJson = !isFaulty && isUtf8() && scanner.end();

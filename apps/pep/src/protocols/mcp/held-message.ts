@@ -47,7 +47,8 @@ export function holdMessage(context: ListContext) {
   /** Passes on all but the bracket that ends the message. */
   const pass = (): Buffer => {
     const all = Buffer.concat(held);
-    const end = reader.closedAt === undefined ? all.length : all.length - (bytes - reader.closedAt) - 1;
+    const closedAt = reader.closedAt();
+    const end = closedAt === undefined ? all.length : all.length - (bytes - closedAt) - 1;
     held = [all.subarray(Math.max(0, end))];
     return all.subarray(0, Math.max(0, end));
   };
