@@ -1,3 +1,5 @@
+import { unorderedList } from "./unordered-list.ts";
+
 /** Runs `late` once `ms` are over, and not before; returns how to cancel. */
 export type Deadlines = (ms: number, late: () => void) => () => void;
 
@@ -12,27 +14,25 @@ export const nextTurn: (run: () => void) => void = globalThis.setImmediate ?? ((
  * read: a response that arrived counts, however late the timer runs.
  */
 export function sharedDeadlines(monotonicMs: () => number): Deadlines {
-  const pending = new Set<{ readonly endsAtMs: number; readonly late: () => void }>();
+  const pending = unorderedList<{ readonly endsAtMs: number; readonly end: () => void }>();
   let isSweeping = false;
 
   const plan = () => {
-    isSweeping = pending.size > 0;
+    isSweeping = pending.size() > 0;
     if (isSweeping) setTimeout(nextTurn, sweepMs, sweep);
   };
   const sweep = () => {
     const nowMs = monotonicMs();
-    for (const each of pending) {
-      if (nowMs < each.endsAtMs) continue;
-      pending.delete(each);
-      each.late();
-    }
+    for (const { endsAtMs, end } of pending.members()) if (nowMs >= endsAtMs) end();
     plan();
   };
 
   return (ms, late) => {
-    const deadline = { endsAtMs: monotonicMs() + ms, late };
-    pending.add(deadline);
+    const end = () => {
+      if (cancel()) late();
+    };
+    const cancel = pending.add({ endsAtMs: monotonicMs() + ms, end });
     if (!isSweeping) plan();
-    return () => pending.delete(deadline);
+    return cancel;
   };
 }

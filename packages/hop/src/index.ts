@@ -53,3 +53,4 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from "./transport.ts";
+export { unorderedList } from "./unordered-list.ts";

@@ -21,6 +21,22 @@ test("each ends once, not before its time, and not after it was cancelled", asyn
   expect(ended).toEqual(["first", "second"]);
 });
 
+test("one that another cancels in the same moment does not end", async () => {
+  let nowMs = 0;
+  const deadlines = sharedDeadlines(() => nowMs);
+  const ended: string[] = [];
+  const cancels = ["one", "other"].map((name, index) =>
+    deadlines(1_000, () => {
+      ended.push(name);
+      cancels[1 - index]?.();
+    }),
+  );
+  deadlines(1_000, () => ended.push("last"));
+  nowMs = 1_000;
+  await waitUntil("the last", () => ended.includes("last"));
+  expect(ended).toHaveLength(2);
+});
+
 test("any number of them at once sets one timer", () => {
   const timers = vi.spyOn(globalThis, "setTimeout");
   onTestFinished(() => timers.mockRestore());

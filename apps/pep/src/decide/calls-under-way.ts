@@ -1,3 +1,4 @@
+import { unorderedList } from "@svc/hop";
 import { type Concern, type Concerned, concerns } from "./pushed-acts.ts";
 
 /** A call from its token to its end. */
@@ -29,7 +30,7 @@ const maxRemembered = 256;
 
 /** Calls under way, of which those are decided again that a pushed act may concern. */
 export function createCallsUnderWay({ monotonicMs, random, after }: CallsUnderWayPorts) {
-  const calls = new Set<CallUnderWay>();
+  const calls = unorderedList<CallUnderWay>();
   const waiting = new Set<CallUnderWay>();
   const spread = new Set<CallUnderWay>();
   let acts: { readonly act: Concern; readonly atMs: number }[] = [];
@@ -68,19 +69,20 @@ export function createCallsUnderWay({ monotonicMs, random, after }: CallsUnderWa
   return {
     /** Adds a call that was just decided; @returns ends it */
     add(call: CallUnderWay): () => void {
-      calls.add(call);
+      const leave = calls.add(call);
       if (acts.length > 0) {
         const sinceMs = monotonicMs() - rememberedMs;
         for (const { act, atMs } of acts) if (atMs >= sinceMs && concerns(act, call)) schedule(act, call);
       }
       return () => {
-        for (const set of [calls, waiting, spread]) set.delete(call);
+        leave();
+        for (const set of [waiting, spread]) set.delete(call);
       };
     },
     /** Decides again, once, on each call that the act may concern. @returns how many there are */
     take(act: Concern): number {
       remember(act);
-      const concerned = [...calls].filter((call) => concerns(act, call));
+      const concerned = calls.members().filter((call) => concerns(act, call));
       for (const call of concerned) schedule(act, call);
       return concerned.length;
     },
