@@ -98,6 +98,7 @@ describe("the text", () => {
     ["without data is no event, but its id counts", `id: 7\n\n${event("1")}`, [{ id: "7", data: "1" }]],
     ["of no name is a message", "data: 1\n\n", [{ event: "message" }]],
     ["of an id that no header can carry keeps the one before", beat("7") + beat("\u20ac"), [{ id: "7" }, { id: "7" }]],
+    ["of separators that end no line here", event(`"a\u2028b\u2029c"`), [{ data: `"a\u2028b\u2029c"` }]],
     ["of repeated events brings them again", event("1").repeat(2), [{ data: "1" }, { data: "1" }]],
   ])("%s", async (_name, text, want) => {
     expect(await take(follow([text]), want.length)).toMatchObject(want);

@@ -18,7 +18,7 @@ export function eventReader(): (text: string) => readonly SentEvent[] {
   let event: string | undefined;
   let data: string | undefined;
   const readField = (line: string): void => {
-    const [, name, value = ""] = /^(event|data|id): ?(.*)$/.exec(line) ?? [];
+    const [, name, value = ""] = /^(event|data|id): ?(.*)$/s.exec(line) ?? [];
     if (name === "event") event = value;
     if (name === "data") data = value;
     // What no header can carry could not be sent back.
