@@ -14,9 +14,12 @@ interface Node {
   readonly lastMs: number;
 }
 
-/** In the order of a walk: each decision before those below it, brothers by time. */
+/**
+ * In the order of a walk: each decision before those below it, siblings by time, those of one millisecond as they were recorded.
+ * @param records newest first
+ */
 export function treeOf(records: readonly DecisionRecord[]): readonly Node[] {
-  const oldestFirst = [...records].sort((a, b) => a.decidedAtMs - b.decidedAtMs || a.hop - b.hop);
+  const oldestFirst = records.toReversed().sort((a, b) => a.decidedAtMs - b.decidedAtMs || a.hop - b.hop);
   const shown = new Set(records.map(({ actionId }) => actionId));
   const parentOf = ({ parentActionId }: DecisionRecord) =>
     parentActionId !== null && shown.has(parentActionId) ? parentActionId : "";
