@@ -227,7 +227,10 @@ describe("the session ends with the run", () => {
 
   test("where a signal comes while the enforcement point starts, and the command never runs", async () => {
     const user = "u-early";
-    const running = start(run(user, ...node(untilUp)), env());
+    // Its child processes get the flags too: the enforcement point that has a session never gets beyond this.
+    const hold = "if (process.env.SVC_PEP_SESSION_FILE) await new Promise((end) => setTimeout(end, 600_000));";
+    const flags = ["--import", `data:text/javascript,${encodeURIComponent(hold)}`];
+    const running = start(run(user, ...node(untilUp)), env(), flags);
     await waitUntil("a session", async () => (await stack.json("sessions", "list", "--user", user)).length === 1);
     running.kill("SIGTERM");
     const { code, stdout } = await running.ended;

@@ -19,9 +19,13 @@ export interface Started {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** The command as a person starts it, and nothing in its environment but `env`. */
-export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-  const child = spawn(process.execPath, [main, ...args], {
+/** The command as a person starts it, and nothing in its environment but `env`. @param flags of Node */
+export function start(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+): Started {
+  const child = spawn(process.execPath, [...flags, main, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
