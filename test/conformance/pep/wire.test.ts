@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { converse } from "./agent.ts";
 import { corpus } from "./corpus/index.ts";
@@ -103,6 +104,10 @@ describe.each(corpus)("$about", ({ exchanges }) => {
   });
 });
 
+/** The action whose narrowed token a request bears. */
+const narrowedFor = ({ rawHeaders }: { readonly rawHeaders: readonly string[] }): readonly unknown[] =>
+  rawHeaders.filter((value) => value.startsWith("Bearer ey")).map((value) => decodeJwt(value.slice(7)).action_id);
+
 describe("after all exchanges", () => {
   const all = corpus.flatMap(({ exchanges }) => exchanges);
   const wanted = (is: (want: Exchange["want"]) => boolean) => all.filter(({ want }) => is(want)).length;
@@ -119,15 +124,21 @@ describe("after all exchanges", () => {
   });
 
   test("every request to the upstream has one recorded allow, spent once", async () => {
-    const spent: unknown[] = [];
+    const spent: string[] = [];
     let cursor: string | null = "";
     while (cursor !== null) {
       const query: string = cursor && `&cursor=${cursor}`;
       const { body } = await stand.api.decisions(`session_id=${agent.session}&outcome=allow&limit=200${query}`);
-      spent.push(...body.data.filter((row: { spent_at: string | null }) => row.spent_at !== null));
+      for (const { action_id, spent_at } of body.data) if (spent_at !== null) spent.push(action_id);
       cursor = body.page.next_cursor;
     }
-    expect(spent).toHaveLength(sent);
+    // An agent that leaves while its call is decided has spent its token, and nothing is sent.
+    expect(spent.length).toBeGreaterThanOrEqual(sent);
+    const carried = stand.upstream.requests.flatMap(narrowedFor);
+    expect(new Set(carried).size).toBe(carried.length);
+    expect(spent).toEqual(expect.arrayContaining(carried));
+    // Three of the calls go to upstreams that get no token of ours.
+    expect(carried.length).toBe(sent - 3);
   });
 
   test("every block is counted under its cause, and every other call as allowed", async () => {
