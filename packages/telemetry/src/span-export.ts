@@ -3,6 +3,7 @@ import { TraceFlags } from "@opentelemetry/api";
 import type { ExportResult } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-node";
 import type { JsonSpan, JsonSpanExporter } from "./otlp-json.ts";
+import { type KeptText, spanBlocks } from "./span-blocks.ts";
 import { sdk } from "./tracing-environment.ts";
 
 export interface SpanQueueOptions {
@@ -18,8 +19,8 @@ const resource = {};
 
 /** What the batch processor reads of a span, and its JSON. A class, so that little is kept of each: many wait. */
 class QueuedSpan implements JsonSpan {
-  readonly json: Uint8Array;
-  constructor(json: Uint8Array) {
+  readonly json: KeptText;
+  constructor(json: KeptText) {
     this.json = json;
   }
   get resource() {
@@ -31,12 +32,13 @@ class QueuedSpan implements JsonSpan {
 }
 
 const asReadable = (span: QueuedSpan) => span as unknown as ReadableSpan;
-const jsonSpans = (spans: readonly ReadableSpan[]) => spans as unknown as readonly JsonSpan[];
+const queuedSpans = (spans: readonly ReadableSpan[]) => spans as unknown as readonly QueuedSpan[];
 
 /** The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. */
 export function queueSpans(exporter: JsonSpanExporter, { maxQueueSize, onDropped, onOutage }: SpanQueueOptions) {
   const { ExportResultCode } = sdk.core();
   const { BatchSpanProcessor } = sdk.trace();
+  const blocks = spanBlocks();
   let queued = 0;
   let inFlight = 0;
   let isOutage = false;
@@ -64,9 +66,11 @@ export function queueSpans(exporter: JsonSpanExporter, { maxQueueSize, onDropped
       inFlight += spans.length;
       const settle = settleOnce(spans.length, done);
       try {
-        exporter.export(jsonSpans(spans), settle);
+        exporter.export(queuedSpans(spans), settle);
       } catch (error) {
         settle({ code: ExportResultCode.FAILED, error: error as Error });
+      } finally {
+        for (const { json } of queuedSpans(spans)) blocks.release(json);
       }
     },
     shutdown: () => exporter.shutdown(),
@@ -86,10 +90,10 @@ export function queueSpans(exporter: JsonSpanExporter, { maxQueueSize, onDropped
 
   return {
     /** @param json of a span, after a comma */
-    add(json: Uint8Array) {
+    add(json: string) {
       if (isClosed || queued >= maxQueueSize) return onDropped(1);
       queued += 1;
-      batches.onEnd(asReadable(new QueuedSpan(json)));
+      batches.onEnd(asReadable(new QueuedSpan(blocks.keep(json))));
     },
     /** Sends what is queued and takes no more. Resolves after `withinMillis` at the latest; the rest counts as lost. */
     drain(withinMillis: number): Promise<void> {

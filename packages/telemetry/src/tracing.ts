@@ -113,7 +113,7 @@ function sinkOf({ serviceName, version, env, notice, onDropped, onOutage }: Trac
   const { attributes } = resourceOf(env.OTEL_SERVICE_NAME || serviceName, version);
   const exporter = jsonSpanExporter(url, { resource: attributes, scope: { name: "@svc/telemetry", version } });
   const queue = queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped, onOutage });
-  const take: OnEnd = (start, end) => queue.add(Buffer.from(`,${spanJson(start, end)}`));
+  const take: OnEnd = (start, end) => queue.add(`,${spanJson(start, end)}`);
   return { take, drain: queue.drain };
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { exportsOfTests } from "./support/tracing.ts";
 
 const { collector, exporting, lost, tracingWith } = exportsOfTests();
@@ -34,4 +34,27 @@ test("a span that ends after the shutdown is counted as lost", async () => {
   await tracing.shutdown(5000);
   span.end();
   expect([lost.spans, collector().spans()]).toEqual([1, []]);
+});
+
+test("requests that are under way at once have their own spans, and no span arrives twice", async () => {
+  vi.stubEnv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "3");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const tracing = exporting();
+  const ended: string[] = [];
+  const endSome = (count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      const span = tracing.startSpan("authz.decide");
+      ended.push(span.spanId);
+      span.end();
+    }
+  };
+  endSome(3);
+  // Its memory is used again.
+  await vi.waitUntil(() => collector().spans().length === 3);
+  endSome(60);
+  await tracing.shutdown(5000);
+  const arrived = collector()
+    .spans()
+    .map(({ spanId }) => spanId);
+  expect(arrived.sort()).toEqual(ended.sort());
 });
