@@ -1,4 +1,11 @@
-import { createDatabase, type FaultProxy, startFaultProxy, type TestDatabase, waitUntil } from "@svc/test-support";
+import {
+  createDatabase,
+  type FaultProxy,
+  promotedBytes,
+  startFaultProxy,
+  type TestDatabase,
+  waitUntil,
+} from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bounded, connect, DatabaseUnavailable, type Sql, type Transaction } from "../src/postgres/database.ts";
@@ -107,4 +114,12 @@ test("a connection that is lost while it reads its types reconnects, and arrays 
     };
     expect(await waitUntil("the pool to serve again", letters)).toEqual(["a", "b"]);
   });
+});
+
+test("a statement and its result are collected young", async () => {
+  const work = async () => {
+    for (let n = 0; n < 6_000; n += 1) await sql`select ${`${n}`.padEnd(5_000)}::text as value`;
+  };
+  // Of 60 MB. Without the patch it is most.
+  expect(await promotedBytes(work)).toBeLessThan(6_000_000);
 });

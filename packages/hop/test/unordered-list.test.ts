@@ -1,5 +1,6 @@
-import { GCProfiler, setFlagsFromString } from "node:v8";
+import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { promotedBytes } from "@svc/test-support";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unorderedList } from "../src/index.ts";
@@ -25,26 +26,18 @@ test("has the members that joined and did not leave, each of which leaves once",
   );
 });
 
-test("keeps no member that left, also after a major collection", () => {
+test("keeps no member that left, also after a major collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");
   const list = unorderedList<object>();
   const leaves: (() => boolean)[] = [];
-  const profiler = new GCProfiler();
-  profiler.start();
-  for (let joined = 0; joined < 120_000; joined += 1) {
-    leaves.push(list.add(new Array(500).fill(joined)));
-    if (leaves.length > 32) leaves.shift()?.();
-    if (joined === 30_000) collect();
-  }
-  const promoted = profiler
-    .stop()
-    ?.statistics.filter(({ gcType }) => gcType === "Scavenge")
-    .reduce((bytes, { beforeGC, afterGC }) => bytes + oldBytes(afterGC) - oldBytes(beforeGC), 0);
+  const promoted = await promotedBytes(() => {
+    for (let joined = 0; joined < 120_000; joined += 1) {
+      leaves.push(list.add(new Array(500).fill(joined)));
+      if (leaves.length > 32) leaves.shift()?.();
+      if (joined === 30_000) collect();
+    }
+  });
   // Of 480 MB. Of a set it is most.
   expect(promoted).toBeLessThan(20_000_000);
 });
-
-type Heap = ReturnType<GCProfiler["stop"]>["statistics"][number]["afterGC"];
-const oldBytes = ({ heapSpaceStatistics }: Heap): number =>
-  heapSpaceStatistics.find(({ spaceName }) => spaceName === "old_space")?.spaceUsedSize ?? Number.NaN;

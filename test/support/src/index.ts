@@ -40,6 +40,7 @@ export {
   startPostgres,
   type TestDatabase,
 } from "./postgres.ts";
+export { promotedBytes } from "./promoted-bytes.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { type OwnRedis, type RedisServer, startOwnRedis, startRedis, startRedisIfThere } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";
