@@ -75,15 +75,24 @@ test("files that import each other are refused, also by types alone", async () =
   expect(await filesRefused("lint/suspicious/noImportCycles", files)).toEqual(new Set(files.map(([path]) => path)));
 });
 
-test("an accessor of an object literal is refused where calls are handled, and one of a class is not", async () => {
-  const literal =
-    "export const callOf = (hasEnded: boolean) => ({\n  get hasEnded() {\n    return hasEnded;\n  },\n});\n";
-  const inClass = "export class Call {\n  get hasEnded() {\n    return true;\n  }\n}\n";
-  const refused = ["apps/pep/src/http/literal.ts", "packages/hop/src/literal.ts"];
-  const files = [
-    ...refused.map((path) => [path, literal] as const),
-    ["apps/pep/src/http/in-class.ts", inClass] as const,
-    ["apps/control-plane/src/start/literal.ts", literal] as const,
+test("what V8 allocates in the old generation is refused where calls are handled", async () => {
+  const refused = [
+    "const callOf = (hasEnded: boolean) => ({\n  get hasEnded() {\n    return hasEnded;\n  },\n});",
+    "const watch = (call: Call) => {\n  call.end = () => undefined;\n};",
+    'const watch = (call: Call) => {\n  call["end"] ??= function end() {};\n};',
   ];
-  expect(await filesRefused("plugin", files)).toEqual(new Set(refused));
+  const accepted = [
+    "class Running {\n  get hasEnded() {\n    return true;\n  }\n}",
+    "const watch = (call: Call) => {\n  const end = () => undefined;\n  call.end = end;\n};",
+    "const call = { end: () => undefined, start() {} };",
+  ];
+  const folders = ["apps/pep/src/http", "apps/control-plane/src/commands", "packages/hop/src", "packages/tokens/src"];
+  const files = (kind: string, sources: readonly string[]) =>
+    folders.flatMap((folder) =>
+      sources.map((source, n) => [`${folder}/${kind}-${n}.ts`, `export ${source}\n`] as const),
+    );
+  const bad = files("refused", refused);
+  expect(await filesRefused("plugin", [...bad, ...files("accepted", accepted)])).toEqual(
+    new Set(bad.map(([path]) => path)),
+  );
 });

@@ -8,6 +8,7 @@ export interface Act {
 
 export const actClaim: z.ZodMiniType<Act> = z.object({
   sub: z.string().check(z.minLength(1)),
+  // biome-ignore lint/plugin: Zod's form of a schema that contains itself; it is made once
   get act() {
     return z.exactOptional(actClaim);
   },

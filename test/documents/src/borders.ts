@@ -53,7 +53,7 @@ export async function filesRefused(
 ): Promise<ReadonlySet<string>> {
   const scratch = mkdtempSync(join(tmpdir(), "svc-borders-"));
   try {
-    for (const file of ["biome.json", "no-object-accessors.grit", ".gitignore"])
+    for (const file of ["biome.json", "no-old-allocations.grit", ".gitignore"])
       cpSync(join(root, file), join(scratch, file));
     for (const [path, text] of files) {
       mkdirSync(join(scratch, dirname(path)), { recursive: true });

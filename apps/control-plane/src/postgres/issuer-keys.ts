@@ -155,6 +155,7 @@ const toKeySet = (keys: readonly OpenedKey[], state: KeyState, clock: Clock): Ke
   epoch: state.epoch,
   lookup: new Map(keys.map(({ verification }) => [verification.kid, verification])),
   siblings: new Map(keys.map(({ signing }) => [signing.kid, signing.siblings])),
+  // biome-ignore lint/plugin: made when keys change, not by calls
   get signingKey() {
     return signingAt(keys, clock.nowMs()).signing;
   },
