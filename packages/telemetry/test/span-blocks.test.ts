@@ -6,7 +6,7 @@ const textOf = ({ block, start, end }: KeptText) => block.bytes.toString("utf8",
 /** Of many lengths, some beyond any block, and of all numbers of bytes a character. */
 const texts = Array.from({ length: 500 }, (_, n) => "aé€😀".charAt(n % 4).repeat(n % 50 === 49 ? 300_000 : n * 13) + n);
 
-test("a text is kept as it is until it is released, whatever is kept and released meanwhile", () => {
+test("the bytes of a text stay as they are until it is released, while others come and go", () => {
   const blocks = spanBlocks();
   const kept: [string, KeptText][] = [];
   for (const text of texts) {
