@@ -121,5 +121,5 @@ test("a statement and its result are collected young", async () => {
     for (let n = 0; n < 6_000; n += 1) await sql`select ${`${n}`.padEnd(5_000)}::text as value`;
   };
   // Of 60 MB. Without the patch it is most.
-  expect(await promotedBytes(work)).toBeLessThan(6_000_000);
+  expect(await promotedBytes(work)).toBeLessThan(2_000_000);
 });

@@ -39,5 +39,5 @@ test("keeps no member that left, also after a major collection", async () => {
     }
   });
   // Of 480 MB. Of a set it is most.
-  expect(promoted).toBeLessThan(20_000_000);
+  expect(promoted).toBeLessThan(10_000_000);
 });

@@ -4,8 +4,12 @@ type Heap = ReturnType<GCProfiler["stop"]>["statistics"][number]["afterGC"];
 const oldBytes = ({ heapSpaceStatistics }: Heap): number =>
   heapSpaceStatistics.find(({ spaceName }) => spaceName === "old_space")?.spaceUsedSize ?? Number.NaN;
 
-/** What of this process's objects outlived two minor collections meanwhile, alive or kept by what is dead. */
+/**
+ * What of the objects that `work` makes outlived two minor collections, alive or kept by what is dead.
+ * Runs it twice: the first run's collections promote what the process had before.
+ */
 export async function promotedBytes(work: () => unknown): Promise<number> {
+  await work();
   const profiler = new GCProfiler();
   profiler.start();
   await work();
