@@ -50,7 +50,8 @@ async function collect(names: readonly string[]): Promise<void> {
 }
 
 /** Hop tokens live for 60 s; starting another process on a busy machine can take longer. */
-const renewTokens = () => collect(["POST /v1/authorize", "POST /v1/token/transaction", "GET /v1/session/targets"]);
+const renewTokens = () =>
+  collect(["POST /v1/authorize", "POST /v1/token/transaction", "POST /v1/session/consents", "GET /v1/session/targets"]);
 
 beforeAll(async () => {
   [database, redis] = await Promise.all([createMigratedDatabase(), startOwnRedis()]);
