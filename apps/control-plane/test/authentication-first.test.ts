@@ -70,7 +70,7 @@ describe("a valid bearer for another route is 401", () => {
       taint: "trusted_internal",
     } as const;
     const issuance = { jti: "one", nowSeconds: Math.floor(Date.now() / 1000), sessionExpiresAtSeconds: subject.exp };
-    return issueHopToken(plane.deps.issuerKeys.current().signingKey, narrowedClaims(subject, allow, issuance));
+    return issueHopToken(plane.deps.issuerKeys.current().signingKey(), narrowedClaims(subject, allow, issuance));
   }
 
   test.each([

@@ -211,7 +211,7 @@ describe("a hostile token is refused, and ends nothing", () => {
   });
 
   test("signed by this service: it is no issuer of events to itself", async () => {
-    const { signingKey } = plane.deps.issuerKeys.current();
+    const signingKey = plane.deps.issuerKeys.current().signingKey();
     const header = { alg: signingKey.alg, typ: "secevent+jwt", kid: signingKey.kid };
     const own = await signingKey.sign(header, JSON.stringify(claims()));
     expect((await deliver(plane, own)).json.err).toBe("invalid_key");

@@ -201,7 +201,7 @@ describe("by poll", () => {
     await plane.send(tool, { method: "PUT", body: { reason: "a test" } });
     await plane.send(tool, { method: "DELETE" });
     await plane.send(`/v1/agents/${id}/revoke`, { body: {} });
-    const before = plane.deps.issuerKeys.current().signingKey.kid;
+    const before = plane.deps.issuerKeys.current().signingKey().kid;
     await plane.send("/v1/keys/rotate", { body: { now: true } });
     await plane.send(`/v1/keys/${before}`, { method: "DELETE" });
     await settled();

@@ -111,10 +111,10 @@ export async function raiseIssuerEpoch(
     await change.record({ eventId: ids.next(), kind: "issuer_epoch_raised", atMs: nowMs, actor, reason, details });
     return nowMs;
   });
-  const { signingKey } = await deps.issuerKeys.recheck();
+  const { kid } = (await deps.issuerKeys.recheck()).signingKey();
   const revoked = await endSessions(deps, {}, { reason: reason ?? "the issuer epoch was raised", by: actor });
   await restoreWatch.lookAfresh();
-  return { notBeforeMs, kid: signingKey.kid, revoked };
+  return { notBeforeMs, kid, revoked };
 }
 
 /** The operator replaces a key of the settings. The epoch alone refuses what it signed. */

@@ -9,7 +9,8 @@ export interface KeySet {
   readonly lookup: KeyLookup;
   /** What checks siblings: of the same keys, apart from those that are published (RFC 8725 section 3.12). */
   readonly siblings: ReadonlyMap<string, MacKey>;
-  readonly signingKey: IssuerKey;
+  /** The one that signs now. */
+  signingKey(): IssuerKey;
   /** The issuer epoch: tokens issued in an earlier second are refused. */
   readonly minIssuedAtSeconds: number;
   readonly published: JwksDocument;

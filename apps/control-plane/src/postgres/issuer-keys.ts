@@ -155,10 +155,7 @@ const toKeySet = (keys: readonly OpenedKey[], state: KeyState, clock: Clock): Ke
   epoch: state.epoch,
   lookup: new Map(keys.map(({ verification }) => [verification.kid, verification])),
   siblings: new Map(keys.map(({ signing }) => [signing.kid, signing.siblings])),
-  // biome-ignore lint/plugin: made when keys change, not by calls
-  get signingKey() {
-    return signingAt(keys, clock.nowMs()).signing;
-  },
+  signingKey: () => signingAt(keys, clock.nowMs()).signing,
   // Rounded down: a token of the second of the raise must pass. An older token of that second has lost its key and session.
   minIssuedAtSeconds: state.not_before === null ? 0 : Math.floor(state.not_before / 1000),
   published: toJwks(keys.map(({ verification }) => verification)),

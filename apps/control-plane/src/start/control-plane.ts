@@ -59,7 +59,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
     const sealing = runSealing({
       seals: recordSeals({
         pool: submissions.within(budgets.auditRead),
-        signingKey: async () => (await keys.latest()).signingKey,
+        signingKey: async () => (await keys.latest()).signingKey(),
         proof: { authenticity: stored, keys: () => keys.current().lookup },
       }),
       clock,

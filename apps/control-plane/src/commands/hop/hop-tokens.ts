@@ -68,23 +68,24 @@ type SignerDeps = Pick<HopDeps, "issuerKeys" | "issuer" | "clock" | "ids"> & {
 
 export const tokenSigner = ({ issuerKeys, issuer, clock, ids, ...deps }: SignerDeps): TokenSigner => ({
   async hopToken(claims) {
-    const { signingKey, lookup } = issuerKeys.current();
+    const current = issuerKeys.current();
+    const signingKey = current.signingKey();
     const token = await issueHopToken(signingKey, claims);
-    const key = lookup.get(signingKey.kid);
+    const key = current.lookup.get(signingKey.kid);
     // This process need not check its own signature. A tool's token is presented here for a mint only.
     const isPresentedHere = claims.targetKind !== "tool" || claims.privileged;
     if (key !== undefined && isPresentedHere) deps.verified.prime(token, claims, key);
     return token;
   },
   async sibling(claims) {
-    const { siblings } = issuerKeys.current().signingKey;
+    const { siblings } = issuerKeys.current().signingKey();
     const token = await issueSibling(siblings, claims);
     deps.verifiedSiblings.prime(token, claims, siblings);
     return token;
   },
-  transactionToken: (claims) => issueTransactionToken(issuerKeys.current().signingKey, claims),
+  transactionToken: (claims) => issueTransactionToken(issuerKeys.current().signingKey(), claims),
   async rootGrant(session, denialEpoch) {
-    const { signingKey } = await issuerKeys.asOf(denialEpoch);
+    const signingKey = (await issuerKeys.asOf(denialEpoch)).signingKey();
     const sessionExpiresAtSeconds = session.expiresAtMs / 1000;
     const issuance = { jti: ids.next(), nowSeconds: clock.nowMs() / 1000, sessionExpiresAtSeconds };
     return issueHopToken(signingKey, rootGrantClaims({ ...session, issuer }, issuance));

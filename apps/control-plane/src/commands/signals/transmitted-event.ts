@@ -95,7 +95,7 @@ export const signEvent = (
   { receiver }: Pick<SignalStream, "receiver">,
   { eventId, atMs, type, subject, event }: Transmitted,
 ): Promise<string> =>
-  issueSecurityEvent(issuerKeys.current().signingKey, {
+  issueSecurityEvent(issuerKeys.current().signingKey(), {
     iss: issuer,
     aud: receiver,
     iat: Math.floor(atMs / 1_000),
