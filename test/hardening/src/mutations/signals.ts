@@ -3,6 +3,7 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 const received = testsOf("apps/control-plane/test/received-events.test.ts");
 const polled = testsOf("apps/control-plane/test/polled-events.test.ts");
 const transmitted = testsOf("apps/control-plane/test/transmitted-events.test.ts");
+const pushed = testsOf("apps/control-plane/test/push-delivery.test.ts");
 
 /** Security events of the identity provider, and ours to receivers. */
 export const ofSignals = mutationsOf("apps/control-plane/src", [
@@ -76,29 +77,27 @@ export const ofSignals = mutationsOf("apps/control-plane/src", [
     "discovery/deliver-set.ts",
     "guardedFetch({ allowed, credentials",
     'guardedFetch({ allowed: [...allowed, { kind: "host", host: "localhost" }], credentials',
-    transmitted("by push > an internal address is not reached"),
+    pushed("an internal address is not reached"),
   ],
   [
     "event-lost-by-a-failure",
     "discovery/deliver-set.ts",
     "if (!isAnswered) throw",
     "if (signal.aborted) throw",
-    transmitted(
-      "by push > a receiver that answers %j gets the event again, with the same identifier, and no other address gets it",
-    ),
+    pushed("a receiver that answers %j gets the event again, with the same identifier, and no other address gets it"),
   ],
   [
     "streams-one-by-one",
     "background/push-streams.ts",
     "push().catch(",
     "await push().catch(",
-    transmitted("by push > a receiver that hangs delays no other"),
+    pushed("a receiver that hangs delays no other"),
   ],
   [
     "two-processes-at-a-stream",
     "postgres/signal-streams.ts",
     "endpoint_url is not null and leased_until <= now() and retry_at",
     "endpoint_url is not null and retry_at",
-    transmitted("by push > the lease of a process that died runs out"),
+    pushed("the lease of a process that died runs out"),
   ],
 ]);
