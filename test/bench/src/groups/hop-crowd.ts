@@ -67,8 +67,8 @@ async function reference(bench: Bench): Promise<Subject> {
     };
     return { origin: pep.url, call };
   };
-  // The last half second may use some more.
-  await warmUp(bench, await target(warmingCalls(pace) + mostPerSecond));
+  // The last half second of each may use some more.
+  await warmUp(bench, await target(warmingCalls(pace) + 2 * mostPerSecond));
   return loaded({
     name: "naive reference",
     connections,
