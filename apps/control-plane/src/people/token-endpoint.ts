@@ -26,6 +26,7 @@ export function tokenEndpoint(app: App, deps: ConsentDeps): void {
     if (field("grant_type") === tokenExchangeGrantType) return exchanged(app, c.req.raw, form.fields);
     const client = authenticated(deps, form.fields, c.req.header("authorization") ?? null);
     if (client === undefined) return invalidClient(c.req.raw.headers);
+    deps.requireAcknowledged();
     return answer(deps, await grantOf(deps, { client, field }));
   });
   app.post("/oauth/revoke", async (c) => {
