@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
@@ -101,15 +102,33 @@ async function respondsOk(url: string): Promise<boolean> {
   }
 }
 
-/** A free loopback port below 32768: the system takes none of these for outgoing connections. */
-export async function freePort(except: ReadonlySet<number> = new Set()): Promise<number> {
+/** A free loopback port below 32768: the system takes none of these for outgoing connections. Reserved as below. */
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (!except.has(port) && (await isFree(port))) return port;
+    if (await reservePort(port)) return port;
   }
 }
 
-export async function isFree(port: number): Promise<boolean> {
+/**
+ * Whether the loopback port is free. Then no other search finds it until this process ends, so that a program that
+ * listens much later still can: the UDP port of the same number is held.
+ */
+export async function reservePort(port: number): Promise<boolean> {
+  const holder = createSocket("udp4");
+  try {
+    holder.bind(port, "127.0.0.1");
+    await once(holder, "listening");
+    holder.unref();
+    if (await isFree(port)) return true;
+  } catch {
+    // Held by another search.
+  }
+  holder.close();
+  return false;
+}
+
+async function isFree(port: number): Promise<boolean> {
   const probe = createServer().listen(port, "127.0.0.1");
   try {
     await once(probe, "listening");

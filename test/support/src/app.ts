@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@svc/host/child-program";
 import { request } from "undici";
 import { type Child, startChild } from "./child.ts";
 import { keepsCompiled } from "./compiled.ts";
-import { freePort } from "./free-port.ts";
 import { ownBudgets } from "./patience.ts";
 import { waitUntil } from "./wait-until.ts";
 
@@ -96,9 +96,8 @@ export async function startControlPlane(
     try {
       return await startControlPlaneOn(env.PORT ?? String(await freePort()), { stores, env, within, servesOnce });
     } catch (cause) {
-      // Another process may have taken the free port, and on a busy machine the database may respond too late.
-      const isTransient = /EADDRINUSE|no answer within/.test(String(cause));
-      if (env.PORT !== undefined || attempt === 5 || !isTransient) throw cause;
+      // On a busy machine the database may respond too late.
+      if (env.PORT !== undefined || attempt === 5 || !String(cause).includes("no answer within")) throw cause;
     }
   }
 }

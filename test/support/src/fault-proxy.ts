@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { Transform } from "node:stream";
+import { freePort } from "@svc/host/child-program";
 import { type AnswerFault, spoilable } from "./answer-fault.ts";
-import { freePort } from "./free-port.ts";
 
 /** A TCP relay to a loopback port that breaks connections on command. */
 export interface FaultProxy {

@@ -1,3 +1,4 @@
+export { freePort } from "@svc/host/child-program";
 export type { AnswerFault } from "./answer-fault.ts";
 export {
   type AppMain,
@@ -17,7 +18,6 @@ export { type Child, type ChildOptions, startChild } from "./child.ts";
 export { type DevLine, type DevStack, spawnDev } from "./dev-stack.ts";
 export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./echo-upstream.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
-export { freePort } from "./free-port.ts";
 export { hostileBodies, hostileContentTypes, plainContentTypes } from "./hostile-bodies.ts";
 export { installDebianPackages } from "./machine/debian-packages.ts";
 export { isThere, locate } from "./machine/locate.ts";

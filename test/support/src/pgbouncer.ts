@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@svc/host/child-program";
 import postgres from "postgres";
 import { startChild } from "./child.ts";
-import { freePort } from "./free-port.ts";
 import { locate } from "./machine/locate.ts";
 import type { TestDatabase } from "./postgres.ts";
 import { waitUntil } from "./wait-until.ts";

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@svc/host/child-program";
 import { createClient } from "redis";
 import { type Child, startChild } from "./child.ts";
-import { freePort } from "./free-port.ts";
 import { isThere, locate } from "./machine/locate.ts";
 import { waitUntil } from "./wait-until.ts";
 

@@ -55,7 +55,7 @@ export async function startLocalPep(
       if (secret !== undefined) secretFiles[`${name}_FILE`] = await privateFile(name, secret);
     }
     const port = options.port ?? (await freePort());
-    const adminPort = await freePort(new Set([port]));
+    const adminPort = await freePort();
     const caFile = join(folder, "local-ca.pem");
     const adminUrl = `http://127.0.0.1:${adminPort}`;
     pep = startProgram({

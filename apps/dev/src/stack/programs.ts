@@ -1,5 +1,5 @@
 import { pepEnvironment } from "@svc/host";
-import { freePort, isFree, type Program } from "@svc/host/child-program";
+import { freePort, type Program, reservePort } from "@svc/host/child-program";
 import { StartError } from "../start-error.ts";
 import type { bearersOf } from "./bearers.ts";
 import { callbackOf, clientId, loginSettings } from "./logins.ts";
@@ -11,18 +11,13 @@ export type StackPorts = Readonly<Awaited<ReturnType<typeof choosePorts>>>;
 
 /** The preferred ports where they are free, others where not. @param given the control plane's; 0: free ones throughout */
 export async function choosePorts(given: number | undefined) {
-  const chosen = new Set<number>();
-  const take = async (wanted = 0): Promise<number> => {
-    const isWanted = wanted !== 0 && given !== 0 && (await isFree(wanted));
-    const port = isWanted ? wanted : await freePort(chosen);
-    chosen.add(port);
-    return port;
-  };
-  if (given !== undefined && given !== 0 && !(await isFree(given))) {
+  const take = async (wanted = 0): Promise<number> =>
+    wanted !== 0 && given !== 0 && (await reservePort(wanted)) ? wanted : freePort();
+  if (given && !(await reservePort(given))) {
     throw new StartError(`port ${given} is in use`, "Choose another with --port, or any free one with --port 0.");
   }
   return {
-    controlPlane: await take(given ?? preferred.controlPlane),
+    controlPlane: given || (await take(preferred.controlPlane)),
     pep: await take(preferred.pep),
     pepAdmin: await take(preferred.pepAdmin),
     exampleMcp: await take(),
