@@ -4,22 +4,18 @@ import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { freePort, reservePort } from "../src/child-program.ts";
 
-const source = import.meta.resolve("../src/child-program.ts");
+const source = JSON.stringify(import.meta.resolve("../src/child-program.ts"));
 
-/** What another process finds. */
-const reservedElsewhere = (port: number): string =>
-  execFileSync(process.execPath, [
-    "--input-type=module",
-    "--eval",
-    `import { reservePort } from ${JSON.stringify(source)}; console.log(await reservePort(${port}))`,
-  ])
-    .toString()
-    .trim();
+/** What another process finds, which has ended by then. */
+function elsewhere(call: string): unknown {
+  const program = `import { freePort, reservePort } from ${source}; console.log(await ${call})`;
+  return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" }));
+}
 
 test("a free port is found by no other search, of this process or another, and a program can listen on it", async () => {
   const port = await freePort();
   expect(await reservePort(port)).toBe(false);
-  expect(reservedElsewhere(port)).toBe("false");
+  expect(elsewhere(`reservePort(${port})`)).toBe(false);
   const server = createServer().listen(port, "127.0.0.1");
   await once(server, "listening");
   server.close();
@@ -33,15 +29,6 @@ test("a port on which a program listens is not free", async () => {
   server.close();
 });
 
-test("the port of a search that ended is free again", async () => {
-  const port = await freePort();
-  expect(reservedElsewhere(port)).toBe("false");
-  const other = Number(
-    execFileSync(process.execPath, [
-      "--input-type=module",
-      "--eval",
-      `import { freePort } from ${JSON.stringify(source)}; console.log(await freePort())`,
-    ]),
-  );
-  expect(await reservePort(other)).toBe(true);
+test("the port of a process that ended is free again", async () => {
+  expect(await reservePort(Number(elsewhere("freePort()")))).toBe(true);
 });
