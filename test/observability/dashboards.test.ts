@@ -22,8 +22,11 @@ const queries = dashboards.flatMap(({ dashboard: { uid, panels } }) =>
 );
 const queryOf = (title: string): string => queries.find((query) => query.title === title)?.expr ?? "";
 
-/** One of every scraped process, so that none was scraped only once. */
-const knownRates = [
+/** Of every scraped process, so that none was scraped only once. */
+const ratesOf = (scraped: Fleet["scraped"]): string[] => [
+  ...scraped
+    .filter(({ job }) => job === "svc-pep")
+    .map(({ target }) => `svc:pep_calls:rate1d{instance="${target}"} > 0`),
   'svc:pep_calls:rate1d{outcome="observed_would_block"} > 0',
   "svc:pep_overhead_slow:ratio_rate6h",
   "sum by (outcome) (svc:decisions:rate5m) > 0",
@@ -42,7 +45,7 @@ beforeAll(async () => {
   // Two scrapes of moving counters make a rate, and the rules read rates.
   const hasRates = async () => {
     await fleet.call();
-    const rates = await Promise.all(knownRates.map((expr) => prometheus.query(expr)));
+    const rates = await Promise.all(ratesOf(fleet.scraped).map((expr) => prometheus.query(expr)));
     return rates.every((samples) => samples.length > 0);
   };
   await waitUntil("Prometheus to know rates", hasRates);
