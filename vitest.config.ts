@@ -41,19 +41,27 @@ const blackBox = [
   "test/support",
 ];
 
-/** Tests that take minutes: `pnpm test:long` runs them alone. Those of `inBoth` run in both, there with more rounds. */
+/**
+ * Whole programs, and what else takes most of the time: `pnpm test:long` runs them alone. Those of `inBoth` run in both,
+ * there with more rounds.
+ */
 const long = [
-  "apps/cli/test/{audit-verify,completion,demo,dev,examples,record}.test.ts",
-  "test/browser/accessibility.test.ts",
-  "test/conformance/{command,hostile-input,key-load,outage,restored-database}.test.ts",
-  "test/e2e/{mcp-conformance,mcp-conformance-client,pep-connections,pep-draining,pep-memory,pep-restart}.test.ts",
-  "test/e2e/{telemetry-disclosure,telemetry-losses,telemetry-workers}.test.ts",
+  "apps/cli/test/{audit-verify,commands,completion,entry-agent,examples,formats,init,init-submit}.test.ts",
+  "apps/cli/test/{manifest,record,run-clients,run-isolated,run-secrets,terminal,upstreams}.test.ts",
+  "apps/control-plane/test/{guard-redis,seal-head,stored-names,tool-definitions,would-block-exact}.test.ts",
+  "apps/dev/test/{demo,dev}.test.ts",
+  "apps/pep/test/{credential-end,overhead}.test.ts",
+  "packages/embedded/test/database.test.ts",
+  "test/browser/*.test.ts",
+  "test/conformance/{command,hostile-input,key-load,outage,rate-limits,restored-database}.test.ts",
+  "test/e2e/*.test.ts",
   "test/examples/walk.test.ts",
   "test/faults/{deployment,killed-delivery,revocation-race}.test.ts",
+  "test/hardening/permissions.test.ts",
   "test/images/images.test.ts",
   "test/observability/dashboards.test.ts",
   "test/packages/{command,guide,runtimes,tarballs}.test.ts",
-  "test/recipes/on-demand.test.ts",
+  "test/recipes/*.test.ts",
   "test/scale/*.test.ts",
 ];
 const inBoth = [
