@@ -74,15 +74,18 @@ const inBoth = [
 const within = (root: string, files: readonly string[]) =>
   files.filter((file) => file.startsWith(`${root}/`)).map((file) => file.slice(root.length + 1));
 
+/** `--mode test` runs all but the long ones, `--mode long` those, `--mode all` every file. */
+type Mode = "test" | "long" | "all";
+
 /** `isolate: false`: the files share no state, so that a worker reads its modules once. */
-const project = (root: string, include: string, isLong: boolean) => ({
+const project = (root: string, include: string, mode: Mode) => ({
   extends: true as const,
   test: {
     name: root.replace(/^[a-z]+\//, ""),
     root,
     isolate: false,
-    include: isLong ? within(root, [...long, ...inBoth]) : [include],
-    exclude: isLong ? [] : ["**/node_modules/**", ...within(root, long)],
+    include: mode === "long" ? within(root, [...long, ...inBoth]) : [include],
+    exclude: ["**/node_modules/**", ...(mode === "test" ? within(root, long) : [])],
   },
 });
 
@@ -102,8 +105,8 @@ export default defineConfig(({ mode }) => ({
     env: { TEST_LONG: String(mode === "long") },
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
-      ...inPackage.map((root) => project(root, "test/**/*.test.ts", mode === "long")),
-      ...blackBox.map((root) => project(root, "**/*.test.ts", mode === "long")),
+      ...inPackage.map((root) => project(root, "test/**/*.test.ts", mode as Mode)),
+      ...blackBox.map((root) => project(root, "**/*.test.ts", mode as Mode)),
     ],
   },
 }));

@@ -67,10 +67,10 @@ const projectOf = (testFile: string): string => testFile.split("/")[1] ?? "";
 
 async function runTests(root: string, { file, name }: KilledBy): Promise<Report> {
   // `vitest.config.ts` names it, and its name has precedence over the command line's.
-  const output = join(root, "node_modules/.cache/vitest-test.json");
+  const output = join(root, "node_modules/.cache/vitest-all.json");
   rmSync(output, { force: true });
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const args = ["run", "--project", projectOf(file), file, "--testNamePattern", runnerPattern(name)];
+  const args = ["run", "--mode", "all", "--project", projectOf(file), file, "--testNamePattern", runnerPattern(name)];
   // Other work on this machine has priority.
   await execute("nice", ["-n", "10", process.execPath, vitest, ...args], {
     cwd: root,
