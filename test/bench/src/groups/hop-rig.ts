@@ -58,10 +58,10 @@ const warmUps = ({ isQuick }: Bench["pace"]) => [
 
 export const warmingCalls = (pace: Bench["pace"]): number => warmUps(pace).reduce((sum, { calls }) => sum + calls, 0);
 
-/** Calls until this many responses, for a minute at most. */
+/** Calls until this many responses, for a minute of each kind at most. */
 export async function warmUp({ pace }: Bench, target: Target): Promise<void> {
-  const until = performance.now() + 60_000;
   for (const { connections, calls } of warmUps(pace)) {
+    const until = performance.now() + 60_000;
     for (let done = 0; done < calls && performance.now() < until; ) {
       done += (await load(target, connections, 0.5)).answered;
     }
