@@ -67,6 +67,7 @@ const long = [
 const inBoth = [
   "apps/control-plane/test/evidence.test.ts",
   "apps/control-plane/test/hop-races.test.ts",
+  "apps/control-plane/test/sinks-interleaved.test.ts",
   "apps/pep/test/served-paths.test.ts",
   "test/fuzz/fuzz.test.ts",
 ];
