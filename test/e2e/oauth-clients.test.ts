@@ -1,6 +1,7 @@
 import { Client as SecondClient, StreamableHTTPClientTransport as SecondTransport } from "@modelcontextprotocol/client";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { redirectUri } from "@svc/test-conformance/people-stack";
 import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startFirst, startSecond } from "./src/mcp/eras/servers.ts";
@@ -74,7 +75,7 @@ describe.each([
   }
 
   async function loggedIn() {
-    const provider = new MemoryProvider();
+    const provider = new MemoryProvider(redirectUri);
     const connecting = begin(new URL(guarded.resource), provider, async (url) => void (await allow(url)));
     await expect(connecting.connect()).rejects.toThrow();
     await connecting.finish(await allow(provider.asked ?? ""));

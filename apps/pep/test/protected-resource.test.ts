@@ -53,6 +53,23 @@ describe("the metadata of a protected resource (RFC 9728), before a double of th
     expect((await read(`${wellKnown}/${name}`)).status).toBe(404);
   });
 
+  test("can be read by a page of any origin, without cookies", async () => {
+    const { read } = await setup();
+    const page = { origin: "https://notebook.example", "sec-fetch-site": "cross-site" };
+    for (const [name, status] of [
+      ["ledger", 200],
+      ["nothing", 404],
+    ] as const) {
+      const preflight = { ...page, "access-control-request-method": "GET", "access-control-request-headers": "x-any" };
+      const allowed = await read(`${wellKnown}/${name}`, preflight, { method: "OPTIONS" });
+      expect([allowed.status, allowed.headers.get("access-control-allow-headers")]).toEqual([200, "*"]);
+      const response = await read(`${wellKnown}/${name}`, page);
+      expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([status, "*"]);
+      expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+    }
+    expect((await read("/ledger/entries", page)).headers.get("access-control-allow-origin")).toBeNull();
+  });
+
   test("are at the path of the identifier, and without the path of the public address", async () => {
     const { port } = await setup({}, { SVC_PEP_PUBLIC_URL: "https://pep.example/guard/" });
     for (const path of ["/ledger", "/guard/ledger"]) {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { tokenExchangeGrantType } from "@svc/core";
+import { readableFromPages } from "../http/cross-origin.ts";
 import { readForm } from "../http/form.ts";
 import { oauthHeaders, refuse } from "../http/oauth-answers.ts";
 import { type App, jsonResponse } from "../http/routes.ts";
@@ -18,6 +19,7 @@ export const tokenGrantTypes = ["authorization_code", "refresh_token", jwtBearer
 /** RFC 6749 section 3.2, for the clients of the authorization server. */
 export function tokenEndpoint(app: App, deps: ConsentDeps): void {
   if (deps.people === undefined) return;
+  for (const path of ["/oauth/token", "/oauth/revoke"]) app.use(path, readableFromPages("POST"));
   app.post("/oauth/token", async (c) => {
     const form = await readForm(c.req.raw);
     if (!form.ok) return refuse(form.status, "invalid_request", form.description);

@@ -11,6 +11,7 @@ import {
 } from "@svc/core";
 import { failingProbes, type ProbeName } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
+import { readableFromPages } from "../http/cross-origin.ts";
 import { type App, jsonResponse, routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
 import { tokenGrantTypes } from "../people/token-endpoint.ts";
@@ -29,7 +30,9 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
     handle: async () => jsonResponse((await deps.issuerKeys.latest()).published, 200, headers),
   });
 
-  route("GET /.well-known/oauth-authorization-server", {
+  const metadataPath = "/.well-known/oauth-authorization-server";
+  app.use(`${metadataPath}/*`, readableFromPages("GET"));
+  route(`GET ${metadataPath}`, {
     access: "none",
     summary: "Metadata by which a stock OAuth client finds the token endpoint.",
     reply: { description: "The metadata.", schema: serverMetadata },
@@ -39,7 +42,7 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
   // Where RFC 8414 section 3.1 puts the metadata of an issuer with a path.
   const issuerPath = new URL(deps.issuer).pathname.replace(/\/$/, "");
   if (issuerPath !== "") {
-    app.get(`/.well-known/oauth-authorization-server${issuerPath}`, () =>
+    app.get(metadataPath + issuerPath, () =>
       jsonResponse(toWire(serverMetadata, toMetadata(deps)) as object, 200, headers),
     );
   }

@@ -25,9 +25,10 @@ export async function serveResourceMetadata(
   const reply = (status: number, content: object, more: readonly string[] = []) =>
     writeAnswer(request, response, {
       status,
-      headers: ["content-type", "application/json", "cache-control", "no-store", ...more],
+      headers: ["content-type", "application/json", "cache-control", "no-store", ...fromPages, ...more],
       body: JSON.stringify(content),
     });
+  if (isPreflight(request)) return reply(200, { status: "ok" }, toPreflight);
   const named = resourceAt(upstreams(), pathOf(request));
   if (!named) return reply(404, { status: "not_found" });
   if (request.method !== "GET" && request.method !== "HEAD") {
@@ -44,6 +45,17 @@ export async function serveResourceMetadata(
     resource_name: name,
   });
 }
+
+/** The document is public, and clients that run in a page of a browser read it too (Fetch standard, CORS protocol). */
+const fromPages = ["access-control-allow-origin", "*"];
+const toPreflight = [
+  ...["access-control-allow-methods", "GET, HEAD"],
+  ...["access-control-allow-headers", "*"],
+  ...["access-control-max-age", "600"],
+];
+
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 
 function resourceAt({ all }: Upstreams, path: string): { name: string; resource: ProtectedResource } | undefined {
   for (const { name, resource } of all) {

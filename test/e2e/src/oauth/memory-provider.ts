@@ -1,5 +1,3 @@
-import { redirectUri } from "@svc/test-conformance/people-stack";
-
 interface Tokens {
   access_token: string;
   token_type: string;
@@ -8,8 +6,8 @@ interface Tokens {
 
 /** What an application gives the SDKs for a login: the client's name, and where it keeps what it gets. */
 export class MemoryProvider {
-  readonly redirectUrl = redirectUri;
-  readonly clientMetadata = { client_name: "Notebook", redirect_uris: [redirectUri] };
+  readonly redirectUrl: string;
+  readonly clientMetadata: { readonly client_name: string; readonly redirect_uris: string[] };
   /** Where the client sent its person. */
   asked: URL | undefined;
   /** How often it did. */
@@ -17,6 +15,11 @@ export class MemoryProvider {
   kept: Tokens | undefined;
   #verifier = "";
   #discovered: unknown;
+
+  constructor(redirectUrl: string) {
+    this.redirectUrl = redirectUrl;
+    this.clientMetadata = { client_name: "Notebook", redirect_uris: [redirectUrl] };
+  }
 
   clientInformation = () => ({ client_id: "notebook" });
   tokens = () => this.kept;

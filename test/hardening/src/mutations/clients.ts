@@ -5,6 +5,7 @@ const asks = testsOf("test/conformance/people/asks.test.ts");
 const taint = testsOf("test/conformance/people/taint.test.ts");
 const matching = testsOf("apps/control-plane/test/oauth-matching.test.ts");
 const documents = testsOf("apps/control-plane/test/client-document.test.ts");
+const pages = testsOf("test/conformance/people/client-in-page.test.ts");
 
 /** Consent pages, and the authorization server for clients. */
 export const ofClients = mutationsOf("apps/control-plane/src", [
@@ -78,5 +79,12 @@ export const ofClients = mutationsOf("apps/control-plane/src", [
     "if (document.client_id !== clientId) throw",
     "if (document.client_id === undefined) throw",
     documents("a document %s is refused, and read again the next time"),
+  ],
+  [
+    "every-route-for-pages",
+    "people/token-endpoint.ts",
+    'app.use(path, readableFromPages("POST"))',
+    'app.use("*", readableFromPages("POST"))',
+    pages("no page of another origin reads %s"),
   ],
 ]);
