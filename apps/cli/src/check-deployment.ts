@@ -1,17 +1,7 @@
 import type { AuthzClient, ControlPlaneUnavailable, DecisionFilters, DecisionRow, Readiness } from "@svc/client";
-import { isLoopback } from "@svc/host/loopback";
+import { bad, type Finding, good, isLoopback, note } from "@svc/host";
 import type { ControlPlane } from "./control-plane.ts";
 import { Fault } from "./fault.ts";
-
-export interface Finding {
-  readonly level: "good" | "note" | "bad";
-  readonly what: string;
-  readonly remedy: string | null;
-}
-
-const good = (what: string): Finding => ({ level: "good", what, remedy: null });
-const note = (what: string, remedy: string): Finding => ({ level: "note", what, remedy });
-const bad = (what: string, remedy: string): Finding => ({ level: "bad", what, remedy });
 
 /** Ends early where the control plane cannot be reached. */
 export async function* checkDeployment(plane: ControlPlane, onStep: (step: string) => void): AsyncGenerator<Finding> {

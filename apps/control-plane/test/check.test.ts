@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Finding } from "@svc/host";
 import {
   createDatabase,
   type OwnRedis,
@@ -10,7 +11,6 @@ import {
 } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import { migrate } from "../src/postgres/migrate.ts";
-import type { Finding } from "../src/start/check.ts";
 import { checkSettings, looksGuessable } from "../src/start/check.ts";
 import { readConfig } from "../src/start/config.ts";
 import { query } from "./support.ts";

@@ -1,6 +1,7 @@
+import type { Finding } from "@svc/host";
 import { startProgram } from "@svc/host/child-program";
 import { Command } from "commander";
-import { checkDeployment, type Finding } from "../check-deployment.ts";
+import { checkDeployment } from "../check-deployment.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
 import { colors, print, printJson, progress } from "../output.ts";

@@ -1,4 +1,5 @@
 import { deflateRawSync } from "node:zlib";
+import { bad, type Finding, good, note } from "@svc/host";
 import { examineSchema, type RecordReader, type Row, schemaWords } from "@svc/seals";
 import type { EvictionPolicy } from "../ports/replay-guard.ts";
 import type { Sql } from "../postgres/database.ts";
@@ -10,18 +11,6 @@ import type { StoreFault } from "../redis/fault.ts";
 import { redisGuard } from "../redis/guard.ts";
 import { failingSinks } from "./check-sinks.ts";
 import type { Config, ConfigResult } from "./config.ts";
-
-/** One result, as `svc check --json` prints it. */
-export interface Finding {
-  readonly level: "good" | "note" | "bad";
-  /** Names settings, roles and tables, never a value. */
-  readonly what: string;
-  readonly remedy: string | null;
-}
-
-const good = (what: string): Finding => ({ level: "good", what, remedy: null });
-const note = (what: string, remedy: string): Finding => ({ level: "note", what, remedy });
-const bad = (what: string, remedy: string): Finding => ({ level: "bad", what, remedy });
 
 /** Checks secrets, switches and the rights of the database role. No finding contains a value. */
 export async function* checkSettings(result: ConfigResult): AsyncGenerator<Finding> {

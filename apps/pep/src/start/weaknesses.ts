@@ -1,4 +1,4 @@
-import { isLoopback, type ListenAddress } from "@svc/host";
+import { bad, type Finding, good, isLoopback, type ListenAddress, note } from "@svc/host";
 import type { Config, readConfig } from "./config.ts";
 
 /** What a setting gives away, and what to do about it. */
@@ -35,27 +35,18 @@ export function weaknesses(
   return found;
 }
 
-/** One result, as `svc check --json` prints it. */
-export interface Finding {
-  readonly level: "good" | "note" | "bad";
-  readonly what: string;
-  readonly remedy: string | null;
-}
-
 /** What a start with these settings would log. No finding contains a secret. */
 export function settingsFindings(result: ReturnType<typeof readConfig>): readonly Finding[] {
   if (!result.ok) {
     const remedy = "Every setting is listed in apps/pep/README.md.";
-    return result.faults.map((what) => ({ level: "bad", what, remedy }));
+    return result.faults.map((what) => bad(what, remedy));
   }
   const { config, warnings } = result;
   const found = weaknesses(config, { address: addressOf(config.listen), port: config.listen.port });
   return [
-    ...warnings.map((what): Finding => ({ level: "note", what, remedy: "Correct it, or remove it." })),
-    ...found.map((weakness): Finding => ({ level: "bad", ...weakness })),
-    ...(found.length > 0
-      ? []
-      : [{ level: "good", what: "the enforcement point's settings give nothing away", remedy: null } as const]),
+    ...warnings.map((what) => note(what, "Correct it, or remove it.")),
+    ...found.map(({ what, remedy }) => bad(what, remedy)),
+    ...(found.length > 0 ? [] : [good("the enforcement point's settings give nothing away")]),
   ];
 }
 
