@@ -47,7 +47,7 @@ export * from "./kinds.ts";
 export { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
 export { manifestSchema } from "./manifest-schema.ts";
-export { firstModernRevision, isSessionMessage, mcpMeta } from "./mcp.ts";
+export { capabilityMethods, firstModernRevision, isSessionMessage, mcpMeta } from "./mcp.ts";
 export { isAgentName, isToolRef, mcpServerRef, protocolDataClass } from "./name-patterns.ts";
 export {
   agentName,

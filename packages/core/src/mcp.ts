@@ -24,3 +24,20 @@ const sessionMethods: ReadonlySet<string> = new Set([
  */
 export const isSessionMessage = ({ id, method }: { id?: unknown; method?: string | undefined }): boolean =>
   method === undefined || sessionMethods.has(method) || (id === undefined && method.startsWith("notifications/"));
+
+/** What a server says of itself that it offers, as far as it leads to methods. */
+interface McpCapabilities {
+  readonly resources?: { readonly subscribe?: boolean | undefined } | undefined;
+  readonly prompts?: object | undefined;
+  readonly completions?: object | undefined;
+  readonly logging?: object | undefined;
+}
+
+/** The methods of a server's capabilities besides its tools; each is a tool too (docs/reference/manifest.md#mcp-servers). */
+export const capabilityMethods = ({ resources, prompts, completions, logging }: McpCapabilities): readonly string[] => [
+  ...(resources ? ["resources/list", "resources/templates/list", "resources/read"] : []),
+  ...(resources?.subscribe ? ["resources/subscribe", "resources/unsubscribe"] : []),
+  ...(prompts ? ["prompts/list", "prompts/get"] : []),
+  ...(completions ? ["completion/complete"] : []),
+  ...(logging ? ["logging/setLevel"] : []),
+];

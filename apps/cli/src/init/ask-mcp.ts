@@ -1,4 +1,5 @@
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { capabilityMethods } from "@svc/core";
 import { z } from "zod";
 import { type Fault, notTried } from "../fault.ts";
 import { shown } from "../output.ts";
@@ -115,7 +116,7 @@ async function ask(transport: Transport, mode: "auto" | "legacy", requestMs: num
     const capabilities = client.getServerCapabilities() ?? {};
     const tools = capabilities.tools === undefined ? [] : await listTools(client, requestMs);
     const version = client.getNegotiatedProtocolVersion() ?? "of an unknown revision";
-    return { tools, methods: methodsOf(capabilities), version };
+    return { tools, methods: capabilityMethods(capabilities), version };
   } finally {
     if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => {});
     await client.close();
@@ -155,14 +156,3 @@ const hintsOf = (annotations: z.output<typeof listing>["tools"][number]["annotat
   destructive: annotations?.destructiveHint,
   openWorld: annotations?.openWorldHint,
 });
-
-type ServerCapabilities = NonNullable<ReturnType<Client["getServerCapabilities"]>>;
-
-/** Those that discovery advertises. */
-const methodsOf = ({ resources, prompts, completions, logging }: ServerCapabilities): readonly string[] => [
-  ...(resources ? ["resources/list", "resources/templates/list", "resources/read"] : []),
-  ...(resources?.subscribe ? ["resources/subscribe", "resources/unsubscribe"] : []),
-  ...(prompts ? ["prompts/list", "prompts/get"] : []),
-  ...(completions ? ["completion/complete"] : []),
-  ...(logging ? ["logging/setLevel"] : []),
-];

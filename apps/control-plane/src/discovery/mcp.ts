@@ -1,5 +1,5 @@
 import { Client, ProtocolError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import type { Discovered, DiscoveredTool, DiscoverySource } from "@svc/core";
+import { capabilityMethods, type Discovered, type DiscoveredTool, type DiscoverySource } from "@svc/core";
 import { toolDefinition } from "@svc/tokens";
 import { z } from "zod";
 import { DiscoveryFault, faultBehind, refusalOf } from "./fault.ts";
@@ -40,7 +40,7 @@ export async function discoverMcp(
         tools.push(...page.map((tool) => toDiscovered(source.name, tool)));
       }
     }
-    tools.push(...methodsOf(capabilities).map((method) => ({ ref: `mcp:${source.name}#${method}` })));
+    tools.push(...capabilityMethods(capabilities).map((method) => ({ ref: `mcp:${source.name}#${method}` })));
     await transport.terminateSession();
     return { ok: true, tools };
   } finally {
@@ -95,14 +95,3 @@ function toDiscovered(server: string, tool: ListedTool): DiscoveredTool {
     definition: toolDefinition(tool),
   };
 }
-
-type ServerCapabilities = NonNullable<ReturnType<Client["getServerCapabilities"]>>;
-
-/** Each other method of a capability is a tool too. */
-const methodsOf = ({ resources, prompts, completions, logging }: ServerCapabilities): readonly string[] => [
-  ...(resources ? ["resources/list", "resources/templates/list", "resources/read"] : []),
-  ...(resources?.subscribe ? ["resources/subscribe", "resources/unsubscribe"] : []),
-  ...(prompts ? ["prompts/list", "prompts/get"] : []),
-  ...(completions ? ["completion/complete"] : []),
-  ...(logging ? ["logging/setLevel"] : []),
-];
