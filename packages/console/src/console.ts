@@ -12,6 +12,7 @@ import { evidencePage } from "./evidence.ts";
 import { failurePage } from "./failure-page.ts";
 import type { Host } from "./host.ts";
 import { href } from "./markup.ts";
+import { pageHeaders } from "./page-headers.ts";
 import { actionPage } from "./pages/action.ts";
 import { agentPage } from "./pages/agent.ts";
 import { agentsPage } from "./pages/agents.ts";
@@ -31,16 +32,11 @@ import type { ConsolePorts, Refusal } from "./ports.ts";
 import { nextWithin, noRolePage, signInPage, signIns, toSignIn } from "./sign-in.ts";
 import { layout, type Page } from "./view.ts";
 
-/** No foreign resources, no inline scripts, no framing, no caching (CSP level 3; RFC 9111). */
+/** These pages have a script, and no inline one. */
 const headers = {
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  "Cache-Control": "no-store",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Referrer-Policy": "no-referrer",
-  "X-Content-Type-Options": "nosniff",
-} as const;
+  ...pageHeaders,
+  "Content-Security-Policy": `${pageHeaders["Content-Security-Policy"]}; script-src 'self'; connect-src 'self'`,
+};
 
 const pages: readonly Page[] = [
   overviewPage,

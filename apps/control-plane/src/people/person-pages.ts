@@ -1,10 +1,10 @@
 import type { messageView, Person, PersonView } from "@svc/console";
+import { pageHeaders } from "@svc/console/page-headers";
 import { type Context, Hono } from "hono";
 import { reported } from "../http/error-handling.ts";
 import { readForm } from "../http/form.ts";
 import type { ConsentDeps } from "./consent-deps.ts";
 import type { People } from "./deps.ts";
-import { pageHeaders } from "./page-headers.ts";
 import { type SignedIn, type SignInPages, signInPages } from "./signed-in.ts";
 
 /** What the handlers of a person's pages share. */

@@ -1,4 +1,5 @@
 import type { SignInNotice } from "@svc/console";
+import { pageHeaders } from "@svc/console/page-headers";
 import { type Context, Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { reported } from "../http/error-handling.ts";
@@ -6,7 +7,6 @@ import { routeNotFound } from "../http/path.ts";
 import type { App } from "../http/routes.ts";
 import { IdentityProviderUnavailable } from "../ports/identity-provider.ts";
 import type { PeopleDeps } from "./deps.ts";
-import { pageHeaders } from "./page-headers.ts";
 import { beginSignIn, completeSignIn, endOwnSignIn, type SignInDeps } from "./sign-in.ts";
 import { isFromOwnPage } from "./signed-in.ts";
 
