@@ -1,20 +1,11 @@
 import type { NewEvent } from "./administrative-event.ts";
 import type { Paged } from "./audit-reads.ts";
+import type { Person } from "./person-login.ts";
 
 /** A person's sign-in, in one browser. */
-export interface SignIn {
+export interface SignIn extends Omit<Person, "kind"> {
   /** A UUIDv7. */
   readonly signInId: string;
-  /** Of the provider, in its own spelling. */
-  readonly issuer: string;
-  /** `sub` at that provider. */
-  readonly subject: string;
-  readonly name: string | null;
-  readonly email: string | null;
-  /** Values of the claim that gives roles. */
-  readonly groups: readonly string[];
-  /** base64url(SHA-256) of the ID token. */
-  readonly idTokenHash: string;
   readonly begunAtMs: number;
   readonly expiresAtMs: number;
   readonly endedAtMs: number | null;
