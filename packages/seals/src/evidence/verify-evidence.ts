@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type BatchLine, batchCheck, readList } from "./check-batch.ts";
-import { checkChain, isOfSpan, sealsOf } from "./check-chain.ts";
+import { type ChainChecked, checkChain, isOfSpan, sealsOf } from "./check-chain.ts";
 import { checkRetirements, readRetirementProofs } from "./check-retirements.ts";
 import type { EvidenceFormat } from "./event.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
@@ -28,12 +28,7 @@ export interface EvidenceVerified {
   readonly rows: number;
   /** Past retention. */
   readonly retired: number;
-  readonly head: {
-    readonly batch: number;
-    readonly hash: string;
-    readonly kid: string;
-    readonly sealedAt: string;
-  } | null;
+  readonly head: ChainChecked["head"];
 }
 
 /**
