@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { runCommand } from "@svc/test-support";
 import { groups } from "./scenarios/groups.ts";
 import { type Outcome, runScenario } from "./stand.ts";
 import { headOfTable, rowOf } from "./table.ts";
@@ -87,11 +88,4 @@ async function run({ chosen, isChosen, rounds, seed, json }: ReturnType<typeof r
   return faults === 0 ? 0 : 1;
 }
 
-try {
-  const options = read();
-  if (options.help) process.stdout.write(help);
-  else process.exitCode = await run(options);
-} catch (fault) {
-  log(fault instanceof Error ? fault.message : String(fault));
-  process.exitCode = 2;
-}
+await runCommand({ name: "pnpm faults", help, read, run });

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { runCommand } from "@svc/test-support";
 import { type Finding, fuzz, isFinding, type Progress } from "./fuzz.ts";
 import { openFuzzStand } from "./stand.ts";
 import { targets } from "./targets/index.ts";
@@ -75,11 +76,4 @@ function report({ target, seed, faults, ...seen }: Finding): void {
   log(`Again: pnpm fuzz --target ${target} --seed ${seed} --cases 1`);
 }
 
-try {
-  const options = read();
-  if (options.help) process.stdout.write(help);
-  else process.exitCode = await run(options);
-} catch (error) {
-  log(`${error instanceof Error ? error.message : error}. See pnpm fuzz --help.`);
-  process.exitCode = 2;
-}
+await runCommand({ name: "pnpm fuzz", help, read, run });

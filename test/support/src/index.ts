@@ -44,4 +44,5 @@ export { promotedBytes } from "./promoted-bytes.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { type OwnRedis, type RedisServer, startOwnRedis, startRedis, startRedisIfThere } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";
+export { runCommand } from "./run-command.ts";
 export { waitUntil } from "./wait-until.ts";

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { runCommand } from "@svc/test-support";
 import { startUsualDeployment } from "../deployment.ts";
 import { headOfTable, rowOf } from "../table.ts";
 import { soak } from "./soak.ts";
@@ -65,11 +66,4 @@ async function run({ minutes, seed, json }: ReturnType<typeof read>): Promise<nu
   }
 }
 
-try {
-  const options = read();
-  if (options.help) process.stdout.write(help);
-  else process.exitCode = await run(options);
-} catch (fault) {
-  log(fault instanceof Error ? fault.message : String(fault));
-  process.exitCode = 2;
-}
+await runCommand({ name: "pnpm soak", help, read, run });

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { runCommand } from "@svc/test-support";
 import { mutations } from "./index.ts";
 import { judge, type Outcome } from "./judge.ts";
 import { openLedger } from "./ledger.ts";
@@ -52,7 +53,11 @@ function read() {
   };
 }
 
-async function run({ chosen, again, endsMs }: ReturnType<typeof read>): Promise<number> {
+async function run({ chosen, again, endsMs, list }: ReturnType<typeof read>): Promise<number> {
+  if (list) {
+    for (const { name, killedBy } of chosen) log(`${name}: ${killedBy.file}: ${killedBy.name}`);
+    return 0;
+  }
   const ledger = openLedger(root);
   const due = again ? chosen : chosen.filter((mutation) => !ledger.has(mutation));
   log(`${chosen.length - due.length} were killed before and have not changed; ${due.length} to try`);
@@ -100,13 +105,4 @@ async function tryAll(
 // An interrupted run leaves no clone behind, and continues the next time.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(2));
 
-try {
-  const options = read();
-  if (options.help) process.stdout.write(help);
-  else if (options.list)
-    for (const { name, killedBy } of options.chosen) log(`${name}: ${killedBy.file}: ${killedBy.name}`);
-  else process.exitCode = await run(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}. See pnpm mutations --help.\n`);
-  process.exitCode = 2;
-}
+await runCommand({ name: "pnpm mutations", help, read, run });
