@@ -1,33 +1,23 @@
 import { aTool, requires } from "@svc/test-support";
-import {
-  type OpenIdProvider,
-  signInClient,
-  signInSettings,
-  startOpenIdProvider,
-} from "@svc/test-support/openid-provider";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { launchBrowser, signIn, visit } from "./src/chromium.ts";
 import { examine, height, type Scheme, schemes, widths } from "./src/examine.ts";
 import { writeHistory } from "./src/history.ts";
-import { type Stand, startStand } from "./src/stand.ts";
+import { type Stand, startStandWithPeople } from "./src/stand.ts";
 
 const { describe, test } = requires("chromium");
 
 // A browser on a busy machine is slow.
 let stand: Stand;
 let browser: Browser;
-let provider: OpenIdProvider;
 beforeAll(async () => {
-  provider = await startOpenIdProvider({ clients: [signInClient()] });
-  const settings = { ...signInSettings(provider), SVC_CONSOLE_ROLES: "platform=admin" };
-  [stand, browser] = await Promise.all([startStand(settings), launchBrowser()]);
+  [stand, browser] = await Promise.all([startStandWithPeople(), launchBrowser()]);
   await writeHistory(stand.database, stand.story, { decisions: 12, spanMs: 3_000_000 });
 });
 afterAll(async () => {
   await browser?.close();
   await stand?.stop();
-  await provider?.stop();
 });
 
 /** One visitor for each scheme, in parallel. */

@@ -4,36 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { programOf, requires, testBearers, waitUntil } from "@svc/test-support";
-import {
-  type OpenIdProvider,
-  signInClient,
-  signInSettings,
-  startOpenIdProvider,
-} from "@svc/test-support/openid-provider";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { launchBrowser, signIn, visit } from "./src/chromium.ts";
 import { databaseOf } from "./src/cost.ts";
 import { booking, writeHistory } from "./src/history.ts";
-import { type Stand, startStand } from "./src/stand.ts";
+import { type Stand, startStandWithPeople } from "./src/stand.ts";
 
 const { describe, test } = requires("chromium");
 
 // A browser on a busy machine is slow.
 let stand: Stand;
 let browser: Browser;
-let provider: OpenIdProvider;
 beforeAll(async () => {
-  provider = await startOpenIdProvider({ clients: [signInClient()] });
-  const settings = { ...signInSettings(provider), SVC_CONSOLE_ROLES: "platform=admin" };
-  [stand, browser] = await Promise.all([startStand(settings), launchBrowser()]);
+  [stand, browser] = await Promise.all([startStandWithPeople(), launchBrowser()]);
   await writeHistory(stand.database, stand.story, { decisions: 600, spanMs: 86_400_000 });
   await writeHistory(stand.database, stand.story, { decisions: 1, spanMs: 3_600_000, of: [booking] });
 });
 afterAll(async () => {
   await browser?.close();
   await stand?.stop();
-  await provider?.stop();
 });
 
 /** A signed-in visitor, and all errors of their browser. */

@@ -5,6 +5,7 @@ import {
   startRedisIfThere,
   type TestDatabase,
 } from "@svc/test-support";
+import { signInClient, signInSettings, startOpenIdProvider } from "@svc/test-support/openid-provider";
 import { type Api, apiOf, createStory, type Story } from "./story.ts";
 
 export interface Stand {
@@ -31,6 +32,19 @@ export async function startStand(env: Readonly<Record<string, string>> = {}): Pr
       await plane.stop();
       await redis?.stop();
       await database.drop();
+    },
+  };
+}
+
+/** The same, with people who sign in with a real provider, and are administrators where their group is `platform`. */
+export async function startStandWithPeople(): Promise<Stand> {
+  const provider = await startOpenIdProvider({ clients: [signInClient()] });
+  const stand = await startStand({ ...signInSettings(provider), SVC_CONSOLE_ROLES: "platform=admin" });
+  return {
+    ...stand,
+    async stop() {
+      await stand.stop();
+      await provider.stop();
     },
   };
 }
