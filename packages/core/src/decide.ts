@@ -159,7 +159,7 @@ function anyInvolved(input: CheckInput, isDenied: (agent: string) => boolean): b
 }
 
 const anyHasStatus = (input: CheckInput, status: IdentityStatus): boolean =>
-  anyInvolved(input, (agent) => input.present.identities.get(agent) === status);
+  input.present.identities.size > 0 && anyInvolved(input, (agent) => input.present.identities.get(agent) === status);
 
 function noAgentIsRevoked(input: CheckInput): DenyReason | undefined {
   return anyHasStatus(input, "revoked") ? "AGENT_REVOKED" : undefined;
