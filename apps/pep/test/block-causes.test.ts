@@ -186,8 +186,8 @@ describe("cases 68 and 69, against a control plane double: any other response bl
   });
 
   test("the three steps together take no longer than their shared time budget", async () => {
-    // A step alone may take longer than this test.
-    const { url, session, controlPlane } = await setup("enforce", {}, { stepMs: 600_000, hopMs: 600 });
+    // A step alone may take longer than this test, and the decision is made in time on a busy machine too.
+    const { url, session, controlPlane } = await setup("enforce", {}, { stepMs: 600_000, hopMs: 2_000 });
     const headers = await session();
     controlPlane.override = ({ path }) => path !== authorize || undefined;
     const response = await fetch(`${url}/ledger/write`, { method: "POST", headers, body: "{}" });

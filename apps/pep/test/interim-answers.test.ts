@@ -128,14 +128,14 @@ test("an interim answer during an upload starts no time limit for the answer", a
         if (text.includes("the end")) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
       });
     },
-    { upstreamHeadersMs: 50 },
+    { upstreamHeadersMs: 1_000 },
   );
   controlPlane.policies.set("http:files/any", { taint: "untrusted_external" });
   const request = open("/files/any", { method: "POST" });
   const informed = once(request, "information");
   request.write("the beginning");
   await informed;
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
   const [response] = await once(request.end("the end"), "response");
   expect(response.statusCode).toBe(200);
 });

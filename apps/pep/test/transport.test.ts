@@ -128,9 +128,11 @@ describe("the transport to the control plane", () => {
   });
 
   test("a request aborted while it waits for a connection is never sent", async () => {
-    const { ask, requests } = await setup((_request, response) => setTimeout(() => response.end("late"), 200));
+    const held = Promise.withResolvers<void>();
+    const { ask, requests } = await setup((_request, response) => void held.promise.then(() => response.end("late")));
     const first = ask();
     expect(await faultOf(ask({ deadlineMs: 20 }))).toBe("timeout");
+    held.resolve();
     expect((await first).body).toBe("late");
     expect((await ask()).body).toBe("late");
     expect(requests()).toBe(2);
