@@ -1,5 +1,6 @@
 import type { AuthzClient, ControlPlaneUnavailable, DecisionFilters, DecisionRow, Readiness } from "@svc/client";
-import { bad, type Finding, good, isLoopback, note } from "@svc/host";
+import { bad, type Finding, good, note } from "@svc/host/finding";
+import { isLoopback } from "@svc/host/loopback";
 import type { ControlPlane } from "./control-plane.ts";
 import { Fault } from "./fault.ts";
 

@@ -55,6 +55,7 @@ test("a command that only queries starts without schemas, signatures, drivers an
   expect(JSON.parse(packages)).toEqual([
     "@svc/core/closed-sets",
     "@svc/host/child-program",
+    "@svc/host/finding",
     "@svc/host/loopback",
     "@svc/host/process-end",
     "commander",

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Finding } from "@svc/host";
+import type { Finding } from "@svc/host/finding";
 import {
   createDatabase,
   type OwnRedis,

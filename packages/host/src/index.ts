@@ -13,7 +13,6 @@ export {
 } from "./app-settings.ts";
 export { bareEnvironment } from "./bare-environment.ts";
 export { pepEnvironment, pepSecretNames, withoutSettings } from "./child-environment.ts";
-export { bad, type Finding, good, note } from "./finding.ts";
 export { createHttpServer, type HttpHandlers, pathOf, type SocketListener } from "./http/http-server.ts";
 export { type Listening, listen } from "./listen.ts";
 export { isLoopback } from "./loopback.ts";

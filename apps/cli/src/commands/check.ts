@@ -1,5 +1,5 @@
-import type { Finding } from "@svc/host";
 import { startProgram } from "@svc/host/child-program";
+import type { Finding } from "@svc/host/finding";
 import { Command } from "commander";
 import { checkDeployment } from "../check-deployment.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";

@@ -1,5 +1,5 @@
 import { deflateRawSync } from "node:zlib";
-import { bad, type Finding, good, note } from "@svc/host";
+import { bad, type Finding, good, note } from "@svc/host/finding";
 import { examineSchema, type RecordReader, type Row, schemaWords } from "@svc/seals";
 import type { EvictionPolicy } from "../ports/replay-guard.ts";
 import type { Sql } from "../postgres/database.ts";

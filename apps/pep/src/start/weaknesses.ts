@@ -1,4 +1,5 @@
-import { bad, type Finding, good, isLoopback, type ListenAddress, note } from "@svc/host";
+import { isLoopback, type ListenAddress } from "@svc/host";
+import { bad, type Finding, good, note } from "@svc/host/finding";
 import type { Config, readConfig } from "./config.ts";
 
 /** What a setting gives away, and what to do about it. */
