@@ -27,7 +27,7 @@ const textAttributes = (attributes: Attributes) =>
 const minRequestBytes = 1024 * 1024;
 
 /** An `ExportTraceServiceRequest` in OTLP's JSON, around spans that are JSON already. */
-function requestSerializer({ resource, scope }: Envelope) {
+export function requestSerializer({ resource, scope }: Envelope) {
   const whole = JSON.stringify({
     resourceSpans: [
       {
