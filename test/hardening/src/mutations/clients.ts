@@ -68,9 +68,8 @@ export const ofClients = mutationsOf("apps/control-plane/src", [
   [
     "resource-by-its-beginning",
     "people/authorize-request.ts",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source's own text.
-    "url.pathname.startsWith(`${base}/`)",
-    "url.pathname.startsWith(base)",
+    "{base}/`)",
+    "{base}`)",
     matching("a resource is guarded > %s"),
   ],
   [
